@@ -150,20 +150,37 @@ static double worthwhile_columns(const struct plan *p, const mrc_gram *g)
 static bool rows_suffice(const struct plan *p, const mrc_gram *g)
 {
     const mrc_gram_request *r = p->request;
-    double n = (double)g->n, d = (double)g->rows->d, times = r->products;
-    if (!mrc_kernel_is_linear(g->kernel) || g->rows->csr.start || r->single || !(times > 0) ||
-        g->span.spread)
+    const int64_t all = g->span.total;
+    double n = (double)all, d = (double)g->rows->d, times = r->products;
+    if (!mrc_kernel_is_linear(g->kernel) || g->rows->csr.start || r->single || !(times > 0))
         return false;
-    double scratch = 8 * (double)mrc_rows_store_doubles(g->n, g->rows->d, r->vectors);
+    double scratch = 8 * (double)mrc_rows_store_doubles(all, g->rows->d, r->vectors);
     if (scratch + (double)p->solver >= (double)p->room)
         return false;
-    if (2 * g->rows->d <= g->n)
+    if (2 * g->rows->d <= all)
         return p->solver == 0;
+    if (g->span.spread) /* lengths of columns take all rows */
+        return false;
     bool fits = p->dense < p->room - p->solver;
-    double rows = times * mrc_rows_store_flops(g->n, g->rows->d, r->vectors);
+    double rows = times * mrc_rows_store_flops(all, g->rows->d, r->vectors);
     double matrix =
         n * n * d * (fits ? 1 : times) + times * mrc_rows_store_flops(g->n, g->n, r->vectors) / 4;
     return 2 * rows < matrix;
+}
+
+/* The same for all ranks: the one with the least room decides. */
+static mercer_status rows_suffice_all(const struct plan *p, const mrc_gram *g, bool *out,
+                                      mercer_error *err)
+{
+    double lacking;
+    mercer_status rc = MERCER_OK;
+    *out = rows_suffice(p, g);
+    lacking = *out ? 0 : 1;
+    if (g->span.spread)
+        MRC_TRY(mrc_comm_largest(g->ctx, &lacking, err));
+    *out = lacking == 0;
+out:
+    return rc;
 }
 
 static mercer_status build(const struct plan *p, mrc_gram *g, const mrc_store *store,
@@ -276,6 +293,7 @@ static mercer_status choose(struct plan *plan, mrc_gram *g, const mrc_gram_reque
     const mrc_store *store = request->store;
     bool asked = store != NULL;
     const mrc_store_plan none = {0};
+    bool by_rows = false;
     mercer_status rc;
 
     plan_init(plan, g, g->n, request);
@@ -307,7 +325,12 @@ static mercer_status choose(struct plan *plan, mrc_gram *g, const mrc_gram_reque
                  (long long)entries_known(g));
         return build(plan, g, &mrc_store_implicit, &none, err);
     }
-    if (!asked && rows_suffice(plan, g)) {
+    if (!asked) {
+        rc = rows_suffice_all(plan, g, &by_rows, err);
+        if (rc != MERCER_OK)
+            return rc;
+    }
+    if (by_rows) {
         snprintf(reason, size, "few products are wanted, and they go through the rows");
         return build(plan, g, &mrc_store_rows, &none, err);
     }

@@ -6,7 +6,7 @@
  * ride along with the first product as one more column of ones. */
 #include "gram/store.h"
 
-#include "base/strips.h"
+#include "base/running.h"
 #include "gram/factor.h"
 
 #include <float.h>
@@ -157,6 +157,11 @@ int64_t mrc_gram_size(const mrc_gram *g)
     return g->n;
 }
 
+mrc_span mrc_gram_span(const mrc_gram *g)
+{
+    return g->span;
+}
+
 bool mrc_gram_centered(const mrc_gram *g)
 {
     return g->centered;
@@ -255,11 +260,17 @@ static mrc_pick all_rows(const mrc_gram *g)
     return (mrc_pick){.count = g->n};
 }
 
-/* Products with rows of other ranks are not exchanged: an answer would be that of the rows here. */
-static mercer_status need_whole(const mrc_gram *g, mercer_error *err)
+/* An answer would be that of the rows here alone. */
+static mercer_status refuse_spread(const mrc_gram *g, mercer_error *err)
 {
     return g->span.spread ? mrc_rows_need_whole(g->rows, "products with the kernel matrix", err)
                           : MERCER_OK;
+}
+
+/* Whether the store exchanges what products with rows of other ranks take. */
+static mercer_status need_whole(const mrc_gram *g, mercer_error *err)
+{
+    return g->store->caps & MRC_STORE_SPREADS ? MERCER_OK : refuse_spread(g, err);
 }
 
 /* Ranks that hold shares of the matrix have computed addends. */
@@ -289,15 +300,19 @@ static mercer_status store_row_norms2(const mrc_gram *g, mrc_pick j, const mrc_s
 
 /* ---- centring ---- */
 
-static void set_means(mrc_gram *g, const double *sums, int64_t stride)
+static mercer_status set_means(mrc_gram *g, const double *sums, int64_t stride, mercer_error *err)
 {
-    double n = (double)g->n;
+    const double n = (double)g->span.total;
     for (int64_t i = 0; i < g->n; i++)
         g->means[i] = sums[i * stride] / n;
-    g->grand = mrc_sum_rows(g->means, g->n) / n;
+    mercer_status rc = mrc_sum_span_rows(g->ctx, &g->span, g->means, &g->grand, err);
+    if (rc != MERCER_OK)
+        return rc;
+    g->grand /= n;
     for (int64_t i = 0; i < g->n; i++)
         g->diag[i] = g->raw_diag[i] - 2 * g->means[i] + g->grand;
     g->means_known = true;
+    return MERCER_OK;
 }
 
 mercer_status mrc_gram_learn_means(mrc_gram *g, mercer_error *err)
@@ -311,7 +326,7 @@ mercer_status mrc_gram_learn_means(mrc_gram *g, mercer_error *err)
     for (int64_t i = 0; i < g->n; i++)
         ones[i] = 1;
     MRC_TRY(store_apply(g, all_rows(g), ones, 1, sums, err));
-    set_means(g, sums, 1);
+    MRC_TRY(set_means(g, sums, 1, err));
 out:
     mrc_free(ones);
     mrc_free(sums);
@@ -339,18 +354,38 @@ static bool centers_here(const mrc_gram *g)
     return g->centered && !(g->store->caps & MRC_STORE_CENTERS);
 }
 
-/* Subtract the mean of each column of v (n x l, stride l); means: l values of scratch. */
-static void center_columns(int64_t n, int64_t l, double *v, double *means)
+struct columns {
+    const double *v;
+    int64_t n, l;
+};
+
+static mercer_status add_columns(void *arg, int64_t begin, int64_t end, double *sums,
+                                 mercer_error *err)
 {
+    const struct columns *w = arg;
+    (void)err;
+    for (int64_t i = 0; i < w->n; i++)
+        for (int64_t j = begin; j < end; j++)
+            sums[j] += w->v[i * w->l + j];
+    return MERCER_OK;
+}
+
+/* Subtract the mean of each column of v (n x l, stride l); means: l values of scratch. */
+static mercer_status center_columns(const mrc_gram *g, int64_t l, double *v, double *means,
+                                    mercer_error *err)
+{
+    enum { TOGETHER = 8 }; /* sums that a rank hands on at a time */
+    struct columns w = {.v = v, .n = g->n, .l = l};
+    mercer_status rc = MERCER_OK;
     memset(means, 0, (size_t)l * sizeof *means);
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < l; j++)
-            means[j] += v[i * l + j];
+    MRC_TRY(mrc_run_span(g->ctx, &g->span, means, l, TOGETHER, add_columns, &w, err));
     for (int64_t j = 0; j < l; j++)
-        means[j] /= (double)n;
-    for (int64_t i = 0; i < n; i++)
+        means[j] /= (double)g->span.total;
+    for (int64_t i = 0; i < g->n; i++)
         for (int64_t j = 0; j < l; j++)
             v[i * l + j] -= means[j];
+out:
+    return rc;
 }
 
 /* ---- operations ---- */
@@ -367,7 +402,7 @@ static mercer_status apply_centered(mrc_gram *g, const double *v, int64_t l, dou
     if (width > l)
         MRC_TRY(mrc_alloc2_raw(&output, g->n, width, sizeof *output, err));
     memcpy(out, v, (size_t)(g->n * l) * sizeof *out);
-    center_columns(g->n, l, out, scratch);
+    MRC_TRY(center_columns(g, l, out, scratch, err));
     for (int64_t i = 0; i < g->n; i++) {
         memcpy(input + i * width, out + i * l, (size_t)l * sizeof *input);
         if (width > l)
@@ -375,11 +410,11 @@ static mercer_status apply_centered(mrc_gram *g, const double *v, int64_t l, dou
     }
     MRC_TRY(store_apply(g, all_rows(g), input, width, width > l ? output : out, err));
     if (width > l) {
-        set_means(g, output + l, width);
+        MRC_TRY(set_means(g, output + l, width, err));
         for (int64_t i = 0; i < g->n; i++)
             memcpy(out + i * l, output + i * width, (size_t)l * sizeof *out);
     }
-    center_columns(g->n, l, out, scratch);
+    MRC_TRY(center_columns(g, l, out, scratch, err));
 out:
     mrc_free(input);
     mrc_free(output);
@@ -403,11 +438,12 @@ mercer_status mrc_gram_apply_rows(mrc_gram *g, const int64_t *rows, int64_t coun
 
     if (!centers_here(g))
         return store_apply(g, pick, v, l, out, err);
+    MRC_TRY(refuse_spread(g, err));
     MRC_TRY(mrc_gram_learn_means(g, err));
     MRC_TRY(mrc_alloc(&means, l, sizeof *means, err));
     MRC_TRY(mrc_alloc2_raw(&centered, g->n, l, sizeof *centered, err));
     memcpy(centered, v, (size_t)(g->n * l) * sizeof *centered);
-    center_columns(g->n, l, centered, means);
+    MRC_TRY(center_columns(g, l, centered, means, err));
     MRC_TRY(store_apply(g, pick, centered, l, out, err));
     /* (H K H V)_J = (K H V)_J - m' H V */
     memset(means, 0, (size_t)l * sizeof *means);
@@ -489,6 +525,7 @@ mercer_status mrc_gram_squares(mrc_gram *g, double *out, mercer_error *err)
         MRC_TRY(sum_ranks(g, out, 1, err));
         goto out;
     }
+    MRC_TRY(refuse_spread(g, err));
     MRC_TRY(mrc_alloc(&norms2, g->n, sizeof *norms2, err));
     MRC_TRY(mrc_gram_row_norms2(g, NULL, g->n, NULL, norms2, err));
     *out = 0;
@@ -504,6 +541,18 @@ bool mrc_gram_squares_pay(const mrc_gram *g, const mrc_gram_request *request)
     return !g->store->squares_pay || g->store->squares_pay(g->self, request);
 }
 
+static mercer_status add_positive(void *arg, int64_t begin, int64_t end, double *sum,
+                                  mercer_error *err)
+{
+    const mrc_gram *g = arg;
+    (void)begin;
+    (void)end;
+    (void)err;
+    for (int64_t i = 0; i < g->n; i++)
+        *sum += fmax(g->diag[i], 0);
+    return MERCER_OK;
+}
+
 /* K = F F' with rows f_i of F, in whatever space, has |K e_i| = |F f_i| <= |F| |f_i|, where |f_i|^2
  * is K_ii and |F|^2 the largest eigenvalue of K, which is at most its trace. The entries and the
  * diagonal that are computed are off by rounding, by `off` at most (|x| |y| <= kmax, whatever the
@@ -511,24 +560,25 @@ bool mrc_gram_squares_pay(const mrc_gram *g, const mrc_gram_request *request)
  * entries of a column. */
 mercer_status mrc_gram_longest(mrc_gram *g, bool close, double *out, mercer_error *err)
 {
-    const double off = 64 * g->eps * g->kmax, n = (double)g->n;
+    const double off = 64 * g->eps * g->kmax, n = (double)g->span.total;
     const double *diag;
     double largest = 0, most = 0, bound;
-    mercer_status rc = mrc_gram_diag(g, &diag, err);
+    mercer_status rc = MERCER_OK;
     *out = INFINITY;
-    if (rc != MERCER_OK || !mrc_kernel_is_semidefinite(g->kernel))
-        return rc;
-    for (int64_t i = 0; i < g->n; i++) {
+    MRC_TRY(mrc_gram_diag(g, &diag, err));
+    if (!mrc_kernel_is_semidefinite(g->kernel))
+        goto out;
+    for (int64_t i = 0; i < g->n; i++)
         largest = fmax(largest, diag[i]);
-        most += fmax(diag[i], 0);
-    }
+    if (g->span.spread)
+        MRC_TRY(mrc_comm_largest(g->ctx, &largest, err));
+    MRC_TRY(mrc_run_span(g->ctx, &g->span, &most, 1, 1, add_positive, g, err));
     if (close && g->store->eigen_bound) {
-        rc = g->store->eigen_bound(g->self, &bound, err);
-        if (rc != MERCER_OK)
-            return rc;
+        MRC_TRY(g->store->eigen_bound(g->self, &bound, err));
         most = fmin(most, bound);
     }
     *out = sqrt(largest + off) * sqrt(most + n * off) + sqrt(n) * off;
+out:
     return rc;
 }
 
@@ -536,7 +586,7 @@ mercer_status mrc_gram_row_variances(mrc_gram *g, double *out, mercer_error *err
 {
     double *shares = NULL, *means = NULL;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(need_whole(g, err));
+    MRC_TRY(refuse_spread(g, err));
     if (g->store->row_variances) {
         MRC_TRY(g->store->row_variances(g->self, out, err));
         MRC_TRY(sum_ranks(g, out, g->n, err));
@@ -628,6 +678,7 @@ mercer_status mrc_gram_grand_mean(mrc_gram *g, double *out, mercer_error *err)
 {
     double n = (double)g->n, *shares = NULL, *means = NULL;
     mercer_status rc = MERCER_OK;
+    MRC_TRY(refuse_spread(g, err));
     MRC_TRY(mrc_alloc(&shares, g->n, sizeof *shares, err));
     MRC_TRY(mrc_alloc(&means, g->n, sizeof *means, err));
     for (int64_t i = 0; i < g->n; i++)

@@ -61,10 +61,11 @@ void mrc_gram_release_points(mrc_gram *gram);
  * diagonal and means may still be asked for. */
 void mrc_gram_release(mrc_gram *gram);
 
-/* Rows that this rank has, of all. Of rows that are spread, only what a spectrum and a model on
- * pivots take can be asked for: diagonal, means and factor have their rows here, products and
- * columns are refused. */
+/* Rows that this rank has, of all: of vectors, columns, lengths, diagonal and means it has these.
+ * Rows J are counted in all rows. Where rows are spread, all ranks ask the same; a store that does
+ * not spread refuses products and columns then. */
 int64_t mrc_gram_size(const mrc_gram *gram);
+mrc_span mrc_gram_span(const mrc_gram *gram);
 bool mrc_gram_centered(const mrc_gram *gram);
 /* Rounding unit of the stored values (2.2e-16 or 1.2e-7), and the largest modulus on the diagonal
  * of the uncentred matrix: rounding errors are of the order of their product. */

@@ -688,9 +688,12 @@ static mercer_status lowrank_apply_rows(const mrc_factor *f, mrc_pick j, const d
     mercer_status rc = mrc_alloc2(&rows, j.count, f->rank, sizeof *rows, err);
     if (rc != MERCER_OK)
         return rc;
-    mrc_factor_rows(f, j.rows, j.count, rows);
-    rc = mrc_tall_times_checked(f->ctx, j.count, l, f->rank, 1, rows, f->rank, inner, l, 0, out, l,
-                                err);
+    MRC_TRY(mrc_factor_rows_of_all(f, j.rows, j.count, rows, err));
+    MRC_TRY(mrc_tall_times_checked(f->ctx, j.count, l, f->rank, 1, rows, f->rank, inner, l, 0, out,
+                                   l, err));
+    if (f->span.spread) /* BLAS differs from processor to processor */
+        MRC_TRY(mrc_comm_broadcast(f->ctx, out, j.count * l * (int64_t)sizeof *out, err));
+out:
     mrc_free(rows);
     return rc;
 }
@@ -724,7 +727,7 @@ static mercer_status lowrank_columns(void *self, mrc_pick j, const mrc_shift *sh
     MRC_TRY(mrc_alloc2(&rows, count, q, sizeof(double), err));
     MRC_TRY(mrc_alloc2(&transposed, q, count, sizeof(double), err));
     MRC_TRY(mrc_alloc2_raw(&columns, f->n, count, sizeof(double), err));
-    mrc_factor_rows(f, j.rows, count, rows);
+    MRC_TRY(mrc_factor_rows_of_all(f, j.rows, count, rows, err));
     for (int64_t i = 0; i < count; i++)
         for (int64_t c = 0; c < q; c++)
             transposed[c * count + i] = rows[i * q + c];
@@ -755,7 +758,7 @@ static mercer_status lowrank_row_norms2(void *self, mrc_pick j, const mrc_shift 
     }
     MRC_TRY(mrc_alloc2(&rows, j.count, q, sizeof(double), err));
     MRC_TRY(mrc_alloc2(&product, j.count, q, sizeof(double), err));
-    mrc_factor_rows(f, j.rows, j.count, rows);
+    MRC_TRY(mrc_factor_rows_of_all(f, j.rows, j.count, rows, err));
     MRC_TRY(
         mrc_tall_times_checked(f->ctx, j.count, q, q, 1, rows, q, inner, q, 0, product, q, err));
     for (int64_t i = 0; i < j.count; i++) {

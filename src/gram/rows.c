@@ -7,9 +7,14 @@
  * through X in blocks of few rows and columns, so that what they are multiplied with stays in the
  * first cache: they run at the speed of memory. Cost of a product with l vectors: 4 n d l flops and
  * 2 n d numbers read; PARTS d l doubles beside the result. Lengths of all columns come from X'X
- * where that is the smaller matrix; all else is computed as the stream store does. */
+ * where that is the smaller matrix; all else is computed as the stream store does.
+ *
+ * Rows that are spread over ranks: a part that begins on one rank is handed on to the next, with
+ * the sums that it has come to. So ranks wait for each other where there are more of them than
+ * parts. */
 #include "gram/rows.h"
 
+#include "base/comm.h"
 #include "base/order.h"
 #include "base/strips.h"
 #include "gram/tiled.h"
@@ -107,6 +112,7 @@ struct product {
     int64_t width, piece, pieces;
     const double *v; /* n x width */
     double *sums;    /* parts x d x width */
+    int64_t turn;    /* the parts of which as many ranks before have rows are gone on with */
     double *inner;   /* d x width: X' v */
     double root;     /* what inner is multiplied with at the end */
     mrc_pick pick;
@@ -136,17 +142,53 @@ static void add_rows(const struct product *p, const double *x, int64_t ld, int64
     }
 }
 
+/* The rows of a part that are here, counted from the first one here. */
+static void part_here(const mrc_gram *g, int64_t part, int64_t *begin, int64_t *end)
+{
+    const int64_t first = g->span.first;
+    *begin = mrc_min64(part_start(g->span.total, part) - first, g->n);
+    *end = mrc_min64(part_start(g->span.total, part + 1) - first, g->n);
+    *begin = *begin < 0 ? 0 : *begin;
+    *end = *end < *begin ? *begin : *end;
+}
+
+/* Ranks from 0 up to `rank` that have rows of the part. */
+static int64_t ranks_before(const mrc_gram *g, int64_t part, int64_t rank)
+{
+    const int64_t total = g->span.total, size = g->ctx->comm.table.size;
+    int64_t count = 0;
+    for (int64_t r = 0; r < rank; r++) {
+        mrc_span span = mrc_span_of_rank(total, r, size);
+        int64_t begin = part_start(total, part), end = part_start(total, part + 1);
+        count += span.n > 0 && span.first < end && span.first + span.n > begin;
+    }
+    return count;
+}
+
+/* Whether it is the turn of this rank to add its rows of the part. */
+static bool is_in_turn(const struct product *p, int64_t part)
+{
+    int64_t begin, end;
+    part_here(p->g, part, &begin, &end);
+    return begin < end &&
+           (!p->g->span.spread || ranks_before(p->g, part, p->g->ctx->comm.table.rank) == p->turn);
+}
+
 /* X' v over the rows of one part, for one piece of the columns. */
 static void sum_piece(void *arg, int64_t task, int worker)
 {
     const struct product *p = arg;
     const mrc_gram *g = p->g;
-    int64_t part = task / p->pieces, d = g->points.d, n = g->n;
+    int64_t part = task / p->pieces, d = g->points.d, from, to;
     int64_t begin = task % p->pieces * p->piece, end = mrc_min64(d, begin + p->piece);
     double *sums = p->sums + part * d * p->width;
-    memset(sums + begin * p->width, 0, (size_t)((end - begin) * p->width) * sizeof *sums);
-    for (int64_t i = part_start(n, part); i < part_start(n, part + 1); i += MRC_STRIP) {
-        int64_t rows = mrc_min64(MRC_STRIP, part_start(n, part + 1) - i), first = i;
+    if (p->turn == 0)
+        memset(sums + begin * p->width, 0, (size_t)((end - begin) * p->width) * sizeof *sums);
+    if (!is_in_turn(p, part))
+        return;
+    part_here(g, part, &from, &to);
+    for (int64_t i = from; i < to; i += MRC_STRIP) {
+        int64_t rows = mrc_min64(MRC_STRIP, to - i), first = i;
         mrc_points own;
         const mrc_points *x = mrc_points_window(&g->points, &first, rows, p->scratch[worker], &own);
         if (mrc_check_cancel(g->ctx, NULL) != MERCER_OK)
@@ -160,7 +202,7 @@ static void add_piece(void *arg, int64_t task, int worker)
 {
     const struct product *p = arg;
     int64_t size = p->g->points.d * p->width, begin = task * p->piece * p->width;
-    int64_t end = mrc_min64(size, begin + p->piece * p->width), parts = parts_of(p->g->n);
+    int64_t end = mrc_min64(size, begin + p->piece * p->width), parts = parts_of(p->g->span.total);
     (void)worker;
     memcpy(p->inner + begin, p->sums + begin, (size_t)(end - begin) * sizeof *p->inner);
     for (int64_t part = 1; part < parts; part++)
@@ -228,6 +270,31 @@ static void product_destroy(const struct product *p, double *wide)
     mrc_free(wide);
 }
 
+/* The sums of all parts over the rows of all ranks. */
+static mercer_status sum_all_parts(struct product *p, mercer_error *err)
+{
+    const mrc_gram *g = p->g;
+    const int64_t parts = parts_of(g->span.total), size = g->points.d * p->width;
+    const int64_t ranks = g->ctx->comm.table.size;
+    int64_t turns = 1;
+    mercer_status rc = MERCER_OK;
+    for (int64_t part = 0; g->span.spread && part < parts; part++)
+        turns = ranks_before(g, part, ranks) > turns ? ranks_before(g, part, ranks) : turns;
+    for (p->turn = 0; p->turn < turns; p->turn++) {
+        MRC_TRY(mrc_parfor_checked(g->ctx, parts * p->pieces, sum_piece, p, err));
+        if (!g->span.spread)
+            break;
+        for (int64_t part = 0; part < parts; part++) { /* rank 0 keeps those that are complete */
+            bool kept = g->ctx->comm.table.rank == 0 && ranks_before(g, part, ranks) <= p->turn;
+            if (!kept && !is_in_turn(p, part))
+                memset(p->sums + part * size, 0, (size_t)size * sizeof *p->sums);
+        }
+        MRC_TRY(mrc_comm_merge_numbers(g->ctx, p->sums, parts * size, err));
+    }
+out:
+    return rc;
+}
+
 /* p->inner = root X' (before v), d x width; *wide: v as wide as that, where it is not. */
 static mercer_status sum_rows(const struct rows_store *s, struct product *p, const double *v,
                               int64_t l, double before, double **wide, mercer_error *err)
@@ -243,7 +310,7 @@ static mercer_status sum_rows(const struct rows_store *s, struct product *p, con
     p->piece = g->points.packed || d < PIECE ? d : PIECE;
     p->pieces = (d + p->piece - 1) / p->piece;
     MRC_TRY(scratch_new(g, MRC_STRIP * mrc_points_window_size(&g->points), &p->scratch, err));
-    MRC_TRY(mrc_alloc2_raw(&p->sums, parts_of(n), d * width, sizeof(double), err));
+    MRC_TRY(mrc_alloc2_raw(&p->sums, parts_of(g->span.total), d * width, sizeof(double), err));
     MRC_TRY(mrc_alloc2_raw(&p->inner, d, width, sizeof(double), err));
     if (width != l || before != 1) {
         MRC_TRY(mrc_alloc2_raw(wide, n, width, sizeof **wide, err));
@@ -252,7 +319,7 @@ static mercer_status sum_rows(const struct rows_store *s, struct product *p, con
                 (*wide)[i * width + c] = c < l ? before * v[i * l + c] : 0;
         p->v = *wide;
     }
-    MRC_TRY(mrc_parfor_checked(g->ctx, parts_of(n) * p->pieces, sum_piece, p, err));
+    MRC_TRY(sum_all_parts(p, err));
     MRC_TRY(mrc_parfor_checked(g->ctx, p->pieces, add_piece, p, err));
 out:
     return rc;
@@ -268,6 +335,8 @@ static mercer_status rows_apply(void *self, mrc_pick j, const double *v, int64_t
     struct product p = {.g = s->gram, .root = s->root, .pick = j, .out = out};
     double *wide = NULL, *wide_out = NULL;
     mercer_status rc = MERCER_OK;
+    if (j.rows && s->gram->span.spread)
+        MRC_TRY(mrc_rows_need_whole(s->gram->rows, "products of few rows", err));
     MRC_TRY(sum_rows(s, &p, v, l, s->root, &wide, err));
     if (width != l) {
         MRC_TRY(mrc_alloc2_raw(&wide_out, j.count, width, sizeof *wide_out, err));
@@ -297,10 +366,75 @@ out:
     return rc;
 }
 
+/* Columns of rows of any rank, over the rows here. */
+struct columns {
+    const struct rows_store *s;
+    mrc_pick pick;
+    mrc_points points; /* the rows of the pick */
+    double *means;     /* what shifts them */
+    const mrc_shift *shift;
+    double *out;
+    double **scratch; /* per worker: a window of MRC_TILE packed points */
+};
+
+static void columns_tile(void *arg, int64_t task, int worker)
+{
+    const struct columns *w = arg;
+    const mrc_gram *g = w->s->gram;
+    const double scale = w->s->root * w->s->root, *column = w->shift->column;
+    int64_t n = g->n, c = task * MRC_TILE, cols = mrc_min64(MRC_TILE, n - c), b0 = c;
+    mrc_points own;
+    const mrc_points *b = mrc_points_window(&g->points, &b0, cols, w->scratch[worker], &own);
+    for (int64_t first = 0; first < w->pick.count; first += MRC_GATHER)
+        mrc_kernel_tile(g->kernel, g->ctx, &w->points, first,
+                        mrc_min64(MRC_GATHER, w->pick.count - first), b, b0, cols,
+                        w->out + first * n + c, n);
+    for (int64_t i = 0; i < w->pick.count; i++) {
+        double *values = w->out + i * n + c;
+        int64_t at = w->pick.rows[i] - g->span.first;
+        for (int64_t k = 0; scale != 1 && k < cols; k++)
+            values[k] *= scale;
+        if (at >= c && at < c + cols)
+            values[at - c] = g->raw_diag[at];
+        double shift = w->shift->base - w->means[i];
+        for (int64_t k = 0; w->shift->row && k < cols; k++)
+            values[k] += shift - (column ? column[c + k] : 0);
+    }
+}
+
+static mercer_status spread_columns(const struct rows_store *s, mrc_pick j, const mrc_shift *shift,
+                                    double *out, mercer_error *err)
+{
+    const mrc_gram *g = s->gram;
+    struct columns w = {.s = s, .pick = j, .shift = shift, .out = out};
+    mercer_rows *rows = NULL;
+    mercer_status rc = MERCER_OK;
+    if (!j.rows)
+        MRC_TRY(mrc_rows_need_whole(g->rows, "all columns", err));
+    MRC_TRY(mrc_alloc(&w.means, j.count, sizeof(double), err));
+    for (int64_t i = 0; shift->row && i < j.count; i++) {
+        int64_t at = j.rows[i] - g->span.first;
+        w.means[i] = at >= 0 && at < g->n ? shift->row[at] : 0;
+    }
+    MRC_TRY(mrc_rows_take_of_all(g->ctx, g->rows, j.rows, j.count, &rows, err));
+    MRC_TRY(mrc_comm_merge_numbers(g->ctx, w.means, j.count, err));
+    MRC_TRY(mrc_points_init(&w.points, g->ctx, g->kernel, rows, &g->points, err));
+    MRC_TRY(scratch_new(g, MRC_TILE * mrc_points_window_size(&g->points), &w.scratch, err));
+    MRC_TRY(mrc_parfor_checked(g->ctx, (g->n + MRC_TILE - 1) / MRC_TILE, columns_tile, &w, err));
+out:
+    mrc_points_destroy(&w.points);
+    mercer_rows_free(rows);
+    scratch_free(g, w.scratch);
+    mrc_free(w.means);
+    return rc;
+}
+
 static mercer_status rows_columns(void *self, mrc_pick j, const mrc_shift *shift, double *out,
                                   mercer_error *err)
 {
     const struct rows_store *s = self;
+    if (s->gram->span.spread)
+        return spread_columns(s, j, shift, out, err);
     return mrc_store_stream.columns(s->stream, j, shift, out, err);
 }
 
@@ -392,7 +526,7 @@ static mercer_status learn_mean(struct rows_store *s, mercer_error *err)
         ones[i] = 1;
     MRC_TRY(rows_collapse(s, ones, 1, mean, err));
     for (int64_t k = 0; k < d; k++)
-        mean[k] /= (double)n;
+        mean[k] /= (double)s->gram->span.total;
     s->mean = mean;
     mean = NULL;
 out:
@@ -413,8 +547,10 @@ static mercer_status learn_inner(struct rows_store *s, mercer_error *err)
     MRC_TRY(learn_mean(s, err));
     MRC_TRY(inner_work_init(&w, s, err));
     MRC_TRY(mrc_alloc2_raw(&inner, d, d, sizeof *inner, err));
-    MRC_TRY(
-        mrc_sum_parts(w.g->ctx, n, d * d, size / 2, size * (double)d, inner_part, &w, inner, err));
+    /* Rows about their mean are at most twice as long as they were. */
+    double bound = 4.5 * (double)w.g->span.total * w.g->kmax * w.g->unit * w.power * w.power;
+    MRC_TRY(mrc_sum_span(w.g->ctx, &w.g->span, d * d, size / 2, size * (double)d, bound, inner_part,
+                         &w, inner, err));
     for (int64_t i = 0; i < d; i++)
         for (int64_t j = 0; j < i; j++)
             inner[j * d + i] = inner[i * d + j];
@@ -441,7 +577,7 @@ static void length_strip(void *arg, int64_t task, int worker)
 /* Whether S is the smaller matrix. */
 static bool goes_by_inner(const mrc_gram *g)
 {
-    return g->points.d < g->n;
+    return g->points.d < g->span.total;
 }
 
 /* What values of S, which are in units of power^-2, are multiplied with to be those of K. */
@@ -458,6 +594,8 @@ static mercer_status rows_row_norms2(void *self, mrc_pick j, const mrc_shift *sh
     const mrc_gram *g = s->gram;
     struct inner_work w = {.g = g, .out = out, .factor = inner_factor(s)};
     mercer_status rc = MERCER_OK;
+    if (g->span.spread && (j.rows || !goes_by_inner(g)))
+        MRC_TRY(mrc_rows_need_whole(g->rows, "lengths of columns", err));
     if (j.rows || shift->mask || !goes_by_inner(g))
         return mrc_store_stream.row_norms2(s->stream, j, shift, out, err);
     MRC_TRY(learn_inner(s, err));
@@ -496,7 +634,7 @@ out:
 static bool rows_squares_pay(const void *self, const mrc_gram_request *request)
 {
     const struct rows_store *s = self;
-    return mrc_rows_store_squares_pay(s->gram->n, s->gram->points.d, request);
+    return mrc_rows_store_squares_pay(s->gram->span.total, s->gram->points.d, request);
 }
 
 /* The largest eigenvalue of S is the root of that of S^2, which is at most |S^2|: too large by a
@@ -518,6 +656,8 @@ static mercer_status rows_eigen_bound(void *self, double *out, mercer_error *err
     /* Products of four values of X are numbers here, and rounding is a share of d eps of them. */
     double bound = sqrt(sqrt(mrc_dot(square, square, d * d))) * (1 + 4 * (double)d * DBL_EPSILON);
     *out = inner_factor(s) * bound;
+    if (g->span.spread) /* BLAS differs from processor to processor */
+        MRC_TRY(mrc_comm_broadcast(g->ctx, out, sizeof *out, err));
 out:
     mrc_free(square);
     return rc;
@@ -533,12 +673,12 @@ static void rows_scale(void *self, double factor)
 static int64_t rows_work_doubles(const void *self, int64_t l)
 {
     const struct rows_store *s = self;
-    return mrc_rows_store_doubles(s->gram->n, s->gram->points.d, l);
+    return mrc_rows_store_doubles(s->gram->span.total, s->gram->points.d, l);
 }
 
 const mrc_store mrc_store_rows = {
     .name = "rows",
-    .caps = MRC_STORE_DOUBLES | MRC_STORE_NARROW,
+    .caps = MRC_STORE_DOUBLES | MRC_STORE_NARROW | MRC_STORE_SPREADS,
     .init = rows_init,
     .apply = rows_apply,
     .columns = rows_columns,

@@ -103,26 +103,41 @@ struct tall_product {
     int64_t strip; /* rows between two looks at cancellation */
     bool symmetric;
     const mrc_panel_loops *narrow; /* NULL: BLAS */
+    const double *wide;            /* B', of this stride, instead of b; turned into */
+    int64_t stride;
+    double *scratch; /* per worker: STRIP x kb */
 };
+
+/* Rows of B from row i on. */
+static const double *rows_of_b(const struct tall_product *p, int64_t i, int64_t rows, int worker)
+{
+    double *out = p->scratch + (int64_t)worker * STRIP * p->kb;
+    if (!p->wide)
+        return p->b + i * p->ldb;
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t k = 0; k < p->kb; k++)
+            out[r * p->kb + k] = p->wide[k * p->stride + i + r];
+    return out;
+}
 
 static void tall_product_part(void *arg, int64_t first, int64_t end, double *c, int worker)
 {
     const struct tall_product *p = arg;
-    (void)worker;
     for (int64_t i = first; i < end; i += p->strip) {
         int64_t rows = end - i < p->strip ? end - i : p->strip;
         if (mrc_check_cancel(p->ctx, NULL) != MERCER_OK)
             return; /* the caller sees it, too */
+        const double *b = rows_of_b(p, i, rows, worker);
         if (p->symmetric)
             cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, mrc_blas_int(p->ka),
                         mrc_blas_int(rows), 1, p->a + i * p->lda, mrc_blas_int(p->lda), 1, c,
                         mrc_blas_int(p->ka));
         else if (p->narrow)
-            p->narrow->transposed_times(p->a + i * p->lda, p->lda, rows, p->ka, p->b + i * p->ldb,
-                                        p->ldb, c, p->kb, p->kb);
+            p->narrow->transposed_times(p->a + i * p->lda, p->lda, rows, p->ka, b, p->ldb, c, p->kb,
+                                        p->kb);
         else
-            mrc_gemm(true, false, p->ka, p->kb, rows, 1, p->a + i * p->lda, p->lda,
-                     p->b + i * p->ldb, p->ldb, 1, c, p->kb);
+            mrc_gemm(true, false, p->ka, p->kb, rows, 1, p->a + i * p->lda, p->lda, b, p->ldb, 1, c,
+                     p->kb);
     }
 }
 
@@ -166,17 +181,45 @@ mercer_status mrc_tall_product(mercer_ctx *ctx, const double *a, int64_t ka, int
                                const double *b, int64_t kb, int64_t ldb, int64_t n, double *c,
                                mercer_error *err)
 {
+    const mrc_span whole = mrc_span_whole(n);
+    return mrc_tall_product_of_span(ctx, a, ka, lda, b, kb, ldb, &whole, c, err);
+}
+
+mercer_status mrc_tall_product_of_span(mercer_ctx *ctx, const double *a, int64_t ka, int64_t lda,
+                                       const double *b, int64_t kb, int64_t ldb,
+                                       const mrc_span *span, double *c, mercer_error *err)
+{
     struct tall_product p = {.a = a,
                              .b = b,
                              .ka = ka,
                              .kb = kb,
                              .lda = lda,
                              .ldb = ldb,
-                             .n = n,
+                             .n = span->n,
                              .symmetric = false,
                              .narrow = is_narrow(kb) ? mrc_panel_loops_for(ctx->simd) : NULL};
-    const mrc_span whole = mrc_span_whole(n);
-    return tall_product_run(ctx, &p, &whole, 0, c, err);
+    return tall_product_run(ctx, &p, span, 0, c, err);
+}
+
+mercer_status mrc_tall_wide_product_of_span(mercer_ctx *ctx, const double *a, int64_t ka,
+                                            int64_t lda, const double *b, int64_t kb,
+                                            const mrc_span *span, double *c, mercer_error *err)
+{
+    struct tall_product p = {.a = a,
+                             .ka = ka,
+                             .kb = kb,
+                             .lda = lda,
+                             .ldb = kb,
+                             .n = span->n,
+                             .narrow = is_narrow(kb) ? mrc_panel_loops_for(ctx->simd) : NULL,
+                             .wide = b,
+                             .stride = mrc_wide_stride(span)};
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&p.scratch, (int64_t)ctx->threads * STRIP, kb, sizeof(double), err));
+    MRC_TRY(tall_product_run(ctx, &p, span, 0, c, err));
+out:
+    mrc_free(p.scratch);
+    return rc;
 }
 
 struct tall_times {
@@ -244,7 +287,7 @@ enum { WIDE_RANGE = 2048 }; /* elements of each vector a task works on */
 
 struct wide {
     mercer_ctx *ctx;
-    int64_t k, n;
+    int64_t k, n, stride;
     double alpha, beta;
     const double *a, *w;
     double *out;
@@ -260,13 +303,28 @@ static void wide_times_range(void *arg, int64_t task, int worker)
         out[i] = p->beta == 0 ? 0 : p->beta * out[i];
     if (p->k > 0)
         cblas_dgemv(CblasRowMajor, CblasTrans, mrc_blas_int(p->k), mrc_blas_int(cols), p->alpha,
-                    p->a + c, mrc_blas_int(p->n), p->w, 1, 1, out, 1);
+                    p->a + c, mrc_blas_int(p->stride), p->w, 1, 1, out, 1);
 }
 
 void mrc_wide_times(mercer_ctx *ctx, const double *a, int64_t k, int64_t n, double alpha,
                     const double *w, double beta, double *out)
 {
-    struct wide p = {.k = k, .n = n, .alpha = alpha, .beta = beta, .a = a, .w = w, .out = out};
+    const mrc_span whole = mrc_span_whole(n);
+    mrc_wide_times_of_span(ctx, a, k, &whole, alpha, w, beta, out);
+}
+
+void mrc_wide_times_of_span(mercer_ctx *ctx, const double *a, int64_t k, const mrc_span *span,
+                            double alpha, const double *w, double beta, double *out)
+{
+    const int64_t n = span->n;
+    struct wide p = {.k = k,
+                     .n = n,
+                     .stride = mrc_wide_stride(span),
+                     .alpha = alpha,
+                     .beta = beta,
+                     .a = a,
+                     .w = w,
+                     .out = out};
     mrc_parfor_sized(ctx, (n + WIDE_RANGE - 1) / WIDE_RANGE, 2 * (double)n * (double)k,
                      wide_times_range, &p);
 }
@@ -276,17 +334,25 @@ static void wide_dots_part(void *arg, int64_t first, int64_t end, double *sum, i
     const struct wide *p = arg;
     (void)worker;
     cblas_dgemv(CblasRowMajor, CblasNoTrans, mrc_blas_int(p->k), mrc_blas_int(end - first), 1,
-                p->a + first, mrc_blas_int(p->n), p->w + first, 1, 0, sum, 1);
+                p->a + first, mrc_blas_int(p->stride), p->w + first, 1, 0, sum, 1);
 }
 
 mercer_status mrc_wide_dots(mercer_ctx *ctx, const double *a, int64_t k, int64_t n, const double *v,
                             double *out, mercer_error *err)
 {
-    struct wide p = {.k = k, .n = n, .a = a, .w = v};
-    double size = (double)n * (double)k;
+    const mrc_span whole = mrc_span_whole(n);
+    return mrc_wide_dots_of_span(ctx, a, k, &whole, v, out, err);
+}
+
+mercer_status mrc_wide_dots_of_span(mercer_ctx *ctx, const double *a, int64_t k,
+                                    const mrc_span *span, const double *v, double *out,
+                                    mercer_error *err)
+{
+    struct wide p = {.k = k, .n = span->n, .stride = mrc_wide_stride(span), .a = a, .w = v};
+    double size = (double)span->n * (double)k;
     if (k == 0)
         return MERCER_OK;
-    return mrc_sum_parts(ctx, n, k, size, 2 * size, wide_dots_part, &p, out, err);
+    return mrc_sum_span(ctx, span, k, size, 2 * size, 0, wide_dots_part, &p, out, err);
 }
 
 static void wide_gram_part(void *arg, int64_t first, int64_t end, double *sum, int worker)

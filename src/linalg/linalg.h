@@ -48,6 +48,14 @@ mercer_status mrc_gram_of_span(mercer_ctx *ctx, const double *a, const mrc_span 
 mercer_status mrc_tall_product(mercer_ctx *ctx, const double *a, int64_t ka, int64_t lda,
                                const double *b, int64_t kb, int64_t ldb, int64_t n, double *c,
                                mercer_error *err);
+/* The same of the rows of all ranks, those of this one being the rows of A and B. */
+mercer_status mrc_tall_product_of_span(mercer_ctx *ctx, const double *a, int64_t ka, int64_t lda,
+                                       const double *b, int64_t kb, int64_t ldb,
+                                       const mrc_span *span, double *c, mercer_error *err);
+/* The same for B' instead of B: kb vectors one after the other, as mrc_wide_stride() has them. */
+mercer_status mrc_tall_wide_product_of_span(mercer_ctx *ctx, const double *a, int64_t ka,
+                                            int64_t lda, const double *b, int64_t kb,
+                                            const mrc_span *span, double *c, mercer_error *err);
 /* C (n x m) = alpha A (n x k) S (k x m) + beta C: parallel over blocks of rows. C may not alias A.
  */
 void mrc_tall_times(mercer_ctx *ctx, int64_t n, int64_t m, int64_t k, double alpha, const double *a,
@@ -64,6 +72,20 @@ void mrc_wide_times(mercer_ctx *ctx, const double *a, int64_t k, int64_t n, doub
 /* and out (k) = a v, summed by parts, */
 mercer_status mrc_wide_dots(mercer_ctx *ctx, const double *a, int64_t k, int64_t n, const double *v,
                             double *out, mercer_error *err);
+/* The same for vectors that are spread over ranks, of which a and v have the elements of this one;
+ * those of a begin at multiples of the stride. Where BLAS aligns its loads, the order of additions
+ * depends on the address of a vector modulo 64: these have those that they have on one rank, where
+ * the stride is n. */
+static inline int64_t mrc_wide_stride(const mrc_span *span)
+{
+    enum { NUMBERS = 8 };
+    return span->n + (span->total - span->n) % NUMBERS;
+}
+void mrc_wide_times_of_span(mercer_ctx *ctx, const double *a, int64_t k, const mrc_span *span,
+                            double alpha, const double *w, double beta, double *out);
+mercer_status mrc_wide_dots_of_span(mercer_ctx *ctx, const double *a, int64_t k,
+                                    const mrc_span *span, const double *v, double *out,
+                                    mercer_error *err);
 /* and out (k x k) = a a'. */
 mercer_status mrc_wide_gram(mercer_ctx *ctx, const double *a, int64_t k, int64_t n, double *out,
                             mercer_error *err);

@@ -395,7 +395,8 @@ def what_cannot_be_spread_is_refused_before_data_is_read():
                   ["advise", "nothing.csv"], ["demo"]):
         one_line(ranks(2, *words, status=2), f"{words[0]}: cannot be spread over 2 ranks yet; run it on one",
                  "evaluate, compare, fit, transform and predict can be spread", status=2)
-    for words in (["-m", "akfa"], ["-m", "ikpca"], ["-m", "kpls"], ["-m", "kpca:groups=4"], ["-m", "kpca", "--head", "knn"],
+    for words in (["-m", "akfa"], ["-m", "ikpca"], ["-m", "skpls"], ["-m", "kpca:groups=4"], ["-m", "kpca", "--head", "knn"],
+                  ["-m", "kpls:points=all"], ["-m", "smc:candidates=9"], ["-m", "sma:sparsity=2"], ["-m", "pls", "-n", "0.9"],
                   ["-m", "kpca", "--novelty", "0.05"], ["-m", "kpca", "--scale", "robust"], ["-m", "kpca", "--store", "dense"],
                   ["-m", "kpca", "--precision", "single"], ["-m", "kpca", "-k", "precomputed"], ["-m", "kpca", "--report", "r.html"],
                   ["-m", "ikpca", "--checkpoint", "100", "-o", "m"], ["-m", "kpca:points=all"]):
@@ -414,15 +415,15 @@ def make_rows(count, columns=3, dtype=float, seed=1):
     np.save("rows.npy", x.astype(dtype))
 
 
-def models_are_those_of_one(words, counts=RANKS, threads=(1, 2)):
+def models_are_those_of_one(words, counts=RANKS, threads=(1, 2), env=None):
     need_mpi()
     for number in threads:  # it stands in the model, as a word of the command
         call = ["fit", *words, "-o", "my.model", "--quiet", "--threads", str(number)]
-        alone(*call)
+        alone(*call, env=env)
         expected = pathlib.Path("my.model").read_bytes()
         for count in counts:
             os.unlink("my.model")
-            done = ranks(count, *call)
+            done = ranks(count, *call, env=env)
             assert not done.lines and done.out == "", (done.err, done.out)
             assert pathlib.Path("my.model").read_bytes() == expected, (words, number, count)
     assert not [name for name in os.listdir(".") if name.startswith(".") or "tmp" in name], os.listdir(".")
@@ -560,6 +561,43 @@ def kfd_as_one():
     one_line(ranks(3, "fit", "targets.csv", "-m", "kfd", "--target", "size", "--drop", "label", status=1), "classes")
 
 
+def deflation_as_one(method, options):
+    """A method of features learnt one after the other: classes and values, in text and in numbers."""
+    for count in (257, 3001):
+        make_targets(count)
+        words = ["targets.csv", "-m", method, *options, "-n", "3"]
+        models_are_those_of_one([*words, "--label", "label", "--drop", "size"], threads=[1])
+        models_are_those_of_one([*words, "--target", "size,c", "--drop", "label", "--scale", "standard"], (2, 7), [2])
+    models_are_those_of_one([*words, "--label", "label", "--drop", "size", "--head", "centre"], (3,), [1],
+                            {"OPENBLAS_CORETYPE": "Prescott"})
+    call = ["fit", *words, "--label", "label", "--drop", "size", "--threads", "1"]
+    told, spread = (json.loads(without_times(done.out)) for done in (alone(*call, "--json"), ranks(3, *call, "--json")))
+    for report in (told, spread):
+        report.pop("forecast_seconds")
+    assert told == spread, (told, spread)
+
+
+@test
+def kpls_as_one():
+    deflation_as_one("kpls", ["-k", "rbf:sigma=6"])
+    one_line(ranks(3, "fit", "targets.csv", "-m", "kpls", "--drop", "size,label", status=1), "nothing to predict")
+
+
+@test
+def pls_as_one():
+    deflation_as_one("pls", [])
+
+
+@test
+def smc_as_one():
+    deflation_as_one("smc", ["-k", "rbf:sigma=6"])
+
+
+@test
+def sma_as_one():
+    deflation_as_one("sma", ["-k", "rbf:sigma=6"])
+
+
 @test
 def krr_that_cannot_be_spread_is_refused():
     make_targets(3001)
@@ -568,7 +606,7 @@ def krr_that_cannot_be_spread_is_refused():
     one_line(ranks(3, *words, "--target", "size", "--drop", "label", "--scale-target", "standard", status=2), "scale_target",
              status=2)
     one_line(ranks(3, *words, "--drop", "size,label", status=1), "nothing to predict")
-    one_line(ranks(3, "fit", "targets.csv", "-m", "kpls", "-o", "my.model", status=2), "method kpls cannot learn", status=2)
+    one_line(ranks(3, "fit", "targets.csv", "-m", "skpls", "-o", "my.model", status=2), "method skpls cannot learn", status=2)
     lines = pathlib.Path("targets.csv").read_text(encoding="ascii").replace("late", "up").replace("down", "up")
     pathlib.Path("same.csv").write_text(lines, encoding="ascii")
     one_line(ranks(3, "fit", "same.csv", *words[2:], "--label", "label", status=1), "all rows are of class 'up'")

@@ -369,15 +369,15 @@ mercer_status mrc_expand(mercer_ctx *ctx, const mrc_problem *problem, mrc_expans
         rc = turn_to_pivots(ctx, problem, e, model, err);
         goto out;
     }
-    /* What follows would see the rows of this rank alone, unless a few of all are selected. */
-    bool few = e->points || (e->selected && model->center != MRC_CENTER_EXACT);
-    if (mrc_rows_span(ctx, problem->rows).spread && !few && !(collapses && e->inner))
-        MRC_TRY(mrc_rows_need_whole(problem->rows, "a model of all rows", err));
     bool all = !e->points && !e->selected && !e->inner;
     if (e->gram && collapses && all && e->centered_images == mrc_gram_centered(e->gram)) {
         MRC_TRY(mrc_gram_collapse(e->gram, e->coefficients, e->components, &inner, err));
         e->inner = inner;
     }
+    /* What follows would see the rows of this rank alone, unless a few of all are selected. */
+    bool few = e->points || (e->selected && model->center != MRC_CENTER_EXACT);
+    if (mrc_rows_span(ctx, problem->rows).spread && !few && !(collapses && e->inner))
+        MRC_TRY(mrc_rows_need_whole(problem->rows, "a model of all rows", err));
     if (e->gram)
         mrc_gram_release(e->gram);
     model->components = e->components;

@@ -2,9 +2,14 @@
 /* The deflation engine; see deflation.h.
  *
  * Adding a feature costs 8 n j for two passes of Gram-Schmidt beside the product K beta; the
- * coefficients A take p k^2 at the end, p being the rows that the directions use. */
+ * coefficients A take p k^2 at the end, p being the rows that the directions use.
+ *
+ * Rows that are spread over ranks: vectors have the rows that are here. Sums over the rows are
+ * those of one rank, by parts or handed on; eigenvectors and what BLAS makes of numbers that all
+ * ranks have are rank 0's. So all ranks take the same decisions. */
 #include "methods/supervised/deflation.h"
 
+#include "base/running.h"
 #include "linalg/linalg.h"
 #include "methods/common/expansion.h"
 #include "methods/supervised/bound.h"
@@ -19,7 +24,10 @@
 static const double LEAST = 1e-10, MIN_OF_ROW = 1e-8;
 /* Share of |v|^2 above which one projection is as good as two, except for half a digit. */
 static const double ENOUGH = 0.1;
-enum { FEW = 8 }; /* rows whose columns are fetched instead of a product with the matrix */
+enum {
+    FEW = 8,      /* rows whose columns are fetched instead of a product with the matrix */
+    TOGETHER = 8, /* running sums that a rank hands on at a time */
+};
 
 mercer_status mrc_deflation_init(mrc_deflation *dual, mercer_ctx *ctx, mrc_gram *gram,
                                  const double *y, int64_t outputs, int64_t most, bool sparse,
@@ -30,14 +38,17 @@ mercer_status mrc_deflation_init(mrc_deflation *dual, mercer_ctx *ctx, mrc_gram 
     dual->ctx = ctx;
     dual->gram = gram;
     dual->n = n;
+    dual->span = mrc_gram_span(gram);
+    dual->stride = mrc_wide_stride(&dual->span);
     dual->outputs = outputs;
-    dual->most = most < n ? most : n;
+    dual->most = most < dual->span.total ? most : dual->span.total;
     dual->sparse = sparse;
+    dual->targets2 = -1;
     MRC_TRY(mrc_alloc2_raw(&dual->y, n, outputs, sizeof(double), err));
     memcpy(dual->y, y, (size_t)(n * outputs) * sizeof *y);
     MRC_TRY(mrc_alloc2_raw(&dual->rest, n, outputs, sizeof(double), err));
     memcpy(dual->rest, y, (size_t)(n * outputs) * sizeof *y);
-    MRC_TRY(mrc_alloc2_raw(&dual->q, dual->most, n, sizeof(double), err));
+    MRC_TRY(mrc_alloc2_raw(&dual->q, dual->most, dual->stride, sizeof(double), err));
     MRC_TRY(mrc_alloc(&dual->norms, dual->most, sizeof(double), err));
     MRC_TRY(mrc_alloc(&dual->given, dual->most, sizeof(double), err));
     MRC_TRY(mrc_alloc(&dual->aligned, dual->most, sizeof(double), err));
@@ -49,6 +60,8 @@ mercer_status mrc_deflation_init(mrc_deflation *dual, mercer_ctx *ctx, mrc_gram 
     }
     MRC_TRY(mrc_alloc(&dual->start, dual->most + 1, sizeof *dual->start, err));
     MRC_TRY(mrc_alloc(&dual->used, dual->most, sizeof *dual->used, err));
+    if (dual->span.spread) /* selected grows with the rows used */
+        goto out;
     MRC_TRY(mrc_alloc(&dual->selected, n, sizeof *dual->selected, err));
     MRC_TRY(mrc_alloc(&dual->place, n, sizeof *dual->place, err));
     for (int64_t i = 0; i < n; i++)
@@ -77,6 +90,58 @@ void mrc_deflation_destroy(mrc_deflation *dual)
     memset(dual, 0, sizeof *dual);
 }
 
+/* ---- sums over the rows of all ranks ---- */
+
+static mercer_status run(const mrc_deflation *dual, double *sums, int64_t count,
+                         mrc_relay_body body, void *arg, mercer_error *err)
+{
+    return mrc_run_span(dual->ctx, &dual->span, sums, count, TOGETHER, body, arg, err);
+}
+
+struct factors {
+    const double *a, *b;
+    int64_t count;
+};
+
+static mercer_status add_products(void *arg, int64_t begin, int64_t end, double *out,
+                                  mercer_error *err)
+{
+    const struct factors *w = arg;
+    double sum = *out;
+    (void)begin;
+    (void)end;
+    (void)err;
+    for (int64_t i = 0; i < w->count; i++)
+        sum += w->a[i] * w->b[i];
+    *out = sum;
+    return MERCER_OK;
+}
+
+mercer_status mrc_deflation_dot(const mrc_deflation *dual, const double *a, const double *b,
+                                int64_t width, double *out, mercer_error *err)
+{
+    struct factors w = {.a = a, .b = b, .count = dual->n * width};
+    *out = 0;
+    return run(dual, out, 1, add_products, &w, err);
+}
+
+/* |v|^2 */
+static mercer_status square(const mrc_deflation *dual, const double *v, double *out,
+                            mercer_error *err)
+{
+    return mrc_deflation_dot(dual, v, v, 1, out, err);
+}
+
+/* Numbers that every rank has computed for itself: rank 0's, since BLAS and LAPACK differ from
+ * processor to processor. */
+static mercer_status decide(const mrc_deflation *dual, double *x, int64_t count, mercer_error *err)
+{
+    return dual->span.spread ? mrc_comm_broadcast(dual->ctx, x, count * (int64_t)sizeof *x, err)
+                             : MERCER_OK;
+}
+
+/* ---- what the features leave ---- */
+
 mercer_status mrc_deflation_column_norms2(mrc_deflation *dual, const double **out,
                                           mercer_error *err)
 {
@@ -102,12 +167,15 @@ mercer_status mrc_deflation_project(mrc_deflation *dual, double *v, double *dots
     MRC_TRY(mrc_alloc(&more, dual->count + 1, sizeof *more, err));
     memset(dots, 0, (size_t)dual->count * sizeof *dots);
     for (int pass = 0; pass < 2; pass++) { /* the second one for what rounding left of the first */
-        before = pass == 0 ? mrc_dot(v, v, dual->n) : after;
-        MRC_TRY(mrc_wide_dots(dual->ctx, dual->q, dual->count, dual->n, v, more, err));
-        mrc_wide_times(dual->ctx, dual->q, dual->count, dual->n, -1, more, 1, v);
+        if (pass == 0)
+            MRC_TRY(square(dual, v, &before, err));
+        else
+            before = after;
+        MRC_TRY(mrc_wide_dots_of_span(dual->ctx, dual->q, dual->count, &dual->span, v, more, err));
+        mrc_wide_times_of_span(dual->ctx, dual->q, dual->count, &dual->span, -1, more, 1, v);
         for (int64_t t = 0; t < dual->count; t++)
             dots[t] += more[t];
-        after = mrc_dot(v, v, dual->n);
+        MRC_TRY(square(dual, v, &after, err));
         if (after > ENOUGH * before)
             break;
     }
@@ -116,25 +184,69 @@ out:
     return rc;
 }
 
-/* q_j from tau in q + count n, and what it does to the targets. */
-static void take_off_targets(mrc_deflation *dual)
+/* The column of the targets from `first` on, or a feature and the targets. */
+struct against_targets {
+    const mrc_deflation *dual;
+    const double *q;
+    int64_t column;
+};
+
+static mercer_status add_squares(void *arg, int64_t begin, int64_t end, double *out,
+                                 mercer_error *err)
 {
-    const double *q = dual->q + dual->count * dual->n;
-    double all = 0, aligned = 0;
-    for (int64_t c = 0; c < dual->outputs; c++) {
-        double dot = 0, rest = 0;
-        for (int64_t i = 0; i < dual->n; i++) {
-            dot += q[i] * dual->y[i * dual->outputs + c];
-            rest += q[i] * dual->rest[i * dual->outputs + c];
-            all += dual->y[i * dual->outputs + c] * dual->y[i * dual->outputs + c];
-        }
-        aligned += dot * dot;
-        for (int64_t i = 0; i < dual->n; i++)
-            dual->rest[i * dual->outputs + c] -= rest * q[i];
+    const struct against_targets *w = arg;
+    const mrc_deflation *dual = w->dual;
+    (void)begin;
+    (void)end;
+    (void)err;
+    for (int64_t i = 0; i < dual->n; i++) {
+        const double y = dual->y[i * dual->outputs + w->column];
+        *out += y * y;
     }
-    dual->aligned[dual->count] = all > 0 ? aligned / all : 0;
-    dual->covariance[dual->count] = aligned * dual->norms[dual->count] * dual->norms[dual->count] /
-                                    ((double)dual->n * (double)dual->n);
+    return MERCER_OK;
+}
+
+/* q'y and q'rest of each column, one after the other. */
+static mercer_status add_alignments(void *arg, int64_t begin, int64_t end, double *out,
+                                    mercer_error *err)
+{
+    const struct against_targets *w = arg;
+    const mrc_deflation *dual = w->dual;
+    (void)err;
+    for (int64_t k = begin; k < end; k++) {
+        const double *y = (k % 2 ? dual->rest : dual->y) + k / 2;
+        for (int64_t i = 0; i < dual->n; i++)
+            out[k] += w->q[i] * y[i * dual->outputs];
+    }
+    return MERCER_OK;
+}
+
+/* q_j from tau in q + count stride, and what it does to the targets. */
+static mercer_status take_off_targets(mrc_deflation *dual, mercer_error *err)
+{
+    const double n = (double)dual->span.total;
+    const double *q = dual->q + dual->count * dual->stride;
+    struct against_targets w = {.dual = dual, .q = q};
+    double *sums = NULL, aligned = 0, all = 0;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&sums, dual->outputs, 2, sizeof *sums, err));
+    if (dual->targets2 < 0) {
+        for (w.column = 0; w.column < dual->outputs; w.column++)
+            MRC_TRY(run(dual, &all, 1, add_squares, &w, err));
+        dual->targets2 = all;
+    }
+    MRC_TRY(run(dual, sums, 2 * dual->outputs, add_alignments, &w, err));
+    for (int64_t c = 0; c < dual->outputs; c++) {
+        aligned += sums[2 * c] * sums[2 * c];
+        for (int64_t i = 0; i < dual->n; i++)
+            dual->rest[i * dual->outputs + c] -= sums[2 * c + 1] * q[i];
+    }
+    dual->aligned[dual->count] = dual->targets2 > 0 ? aligned / dual->targets2 : 0;
+    dual->covariance[dual->count] =
+        aligned * dual->norms[dual->count] * dual->norms[dual->count] / (n * n);
+out:
+    mrc_free(sums);
+    return rc;
 }
 
 /* ---- adding a feature ---- */
@@ -151,8 +263,11 @@ static mercer_status multiply(mrc_deflation *dual, const int64_t *rows, int64_t 
         MRC_TRY(mrc_gram_apply(dual->gram, values, 1, image, err));
     } else if (count > FEW) {
         MRC_TRY(mrc_alloc(&scratch, n, sizeof *scratch, err));
-        for (int64_t i = 0; i < count; i++)
-            scratch[rows[i]] = values[i];
+        for (int64_t i = 0; i < count; i++) {
+            int64_t row = rows[i] - dual->span.first;
+            if (row >= 0 && row < n)
+                scratch[row] = values[i];
+        }
         MRC_TRY(mrc_gram_apply(dual->gram, scratch, 1, image, err));
     } else {
         MRC_TRY(mrc_alloc2_raw(&scratch, count, n, sizeof *scratch, err));
@@ -160,7 +275,9 @@ static mercer_status multiply(mrc_deflation *dual, const int64_t *rows, int64_t 
         memset(image, 0, (size_t)n * sizeof *image);
         for (int64_t i = 0; i < count; i++) {
             const double *column = scratch + i * n;
-            *longest = fmax(*longest, sqrt(mrc_dot(column, column, n)));
+            double length2;
+            MRC_TRY(square(dual, column, &length2, err));
+            *longest = fmax(*longest, sqrt(length2));
             for (int64_t t = 0; t < n; t++)
                 image[t] += values[i] * column[t];
         }
@@ -170,24 +287,93 @@ out:
     return rc;
 }
 
-/* beta' K beta and sum |beta_i|. */
-static void measure(const int64_t *rows, int64_t count, const double *values, const double *image,
-                    double *length2, double *weight)
+/* A direction of all rows, and its image. */
+struct direction {
+    const double *values, *image;
+    int64_t n;
+};
+
+enum { LENGTH2, WEIGHT, MEASURES };
+
+static mercer_status add_measures(void *arg, int64_t begin, int64_t end, double *out,
+                                  mercer_error *err)
 {
-    *length2 = *weight = 0;
-    for (int64_t i = 0; i < count; i++) {
-        *length2 += values[i] * image[rows ? rows[i] : i];
-        *weight += fabs(values[i]);
+    const struct direction *w = arg;
+    (void)begin;
+    (void)end;
+    (void)err;
+    for (int64_t i = 0; i < w->n; i++) {
+        out[LENGTH2] += w->values[i] * w->image[i];
+        out[WEIGHT] += fabs(w->values[i]);
     }
+    return MERCER_OK;
+}
+
+/* beta' K beta and sum |beta_i|. */
+static mercer_status measure(const mrc_deflation *dual, const int64_t *rows, int64_t count,
+                             const double *values, const double *image, double *out,
+                             mercer_error *err)
+{
+    struct direction w = {.values = values, .image = image, .n = dual->n};
+    double *at = NULL;
+    mercer_status rc = MERCER_OK;
+    out[LENGTH2] = out[WEIGHT] = 0;
+    if (!rows)
+        return run(dual, out, MEASURES, add_measures, &w, err);
+    MRC_TRY(mrc_alloc(&at, count, sizeof *at, err));
+    for (int64_t i = 0; i < count; i++) {
+        int64_t row = rows[i] - dual->span.first;
+        if (row >= 0 && row < dual->n)
+            at[i] = image[row];
+    }
+    if (dual->span.spread)
+        MRC_TRY(mrc_comm_merge_numbers(dual->ctx, at, count, err));
+    w = (struct direction){.values = values, .image = at, .n = count};
+    MRC_TRY(add_measures(&w, 0, MEASURES, out, err));
+out:
+    mrc_free(at);
+    return rc;
 }
 
 static mercer_status find_longest(mrc_deflation *dual, double *longest, mercer_error *err)
 {
     const double *norms2;
-    mercer_status rc = mrc_deflation_column_norms2(dual, &norms2, err);
+    mercer_status rc = MERCER_OK;
     *longest = 0;
-    for (int64_t i = 0; rc == MERCER_OK && i < dual->n; i++)
+    MRC_TRY(mrc_deflation_column_norms2(dual, &norms2, err));
+    for (int64_t i = 0; i < dual->n; i++)
         *longest = fmax(*longest, sqrt(norms2[i]));
+    if (dual->span.spread)
+        MRC_TRY(mrc_comm_largest(dual->ctx, longest, err));
+out:
+    return rc;
+}
+
+/* The first row of all whose value is the largest. */
+static mercer_status find_largest(const mrc_deflation *dual, const double *values, int64_t *row,
+                                  mercer_error *err)
+{
+    const int64_t size = dual->ctx->comm.table.size;
+    double mine[2] = {0, -1}, *all = NULL;
+    mercer_status rc = MERCER_OK;
+    *row = 0;
+    for (int64_t i = 1; i < dual->n; i++)
+        *row = values[i] > values[*row] ? i : *row;
+    if (!dual->span.spread)
+        return rc;
+    if (dual->n > 0) {
+        mine[0] = values[*row];
+        mine[1] = (double)(dual->span.first + *row);
+    }
+    MRC_TRY(mrc_alloc2(&all, size, 2, sizeof *all, err));
+    MRC_TRY(mrc_comm_collect(dual->ctx, mine, 2, all, err));
+    int64_t best = -1;
+    for (int64_t r = 0; r < size; r++)
+        if (all[2 * r + 1] >= 0 && (best < 0 || all[2 * r] > all[2 * best]))
+            best = r;
+    *row = (int64_t)all[2 * best + 1];
+out:
+    mrc_free(all);
     return rc;
 }
 
@@ -196,17 +382,17 @@ static mercer_status one_length(mrc_deflation *dual, double *out, mercer_error *
 {
     const double *diag;
     double *column = NULL;
-    int64_t row = 0;
+    int64_t row;
     mercer_status rc = MERCER_OK;
     *out = dual->one_length;
     if (*out > 0)
         return MERCER_OK;
     MRC_TRY(mrc_alloc(&column, dual->n, sizeof *column, err));
     MRC_TRY(mrc_gram_diag(dual->gram, &diag, err));
-    for (int64_t i = 1; i < dual->n; i++)
-        row = diag[i] > diag[row] ? i : row;
+    MRC_TRY(find_largest(dual, diag, &row, err));
     MRC_TRY(mrc_gram_columns(dual->gram, &row, 1, column, err));
-    *out = dual->one_length = sqrt(mrc_dot(column, column, dual->n));
+    MRC_TRY(square(dual, column, out, err));
+    *out = dual->one_length = sqrt(*out);
 out:
     mrc_free(column);
     return rc;
@@ -252,6 +438,17 @@ out:
     return rc;
 }
 
+/* Where the row stands among the first `points` selected ones; -1: it is none of them. */
+static int64_t find_place(const mrc_deflation *dual, int64_t points, int64_t row)
+{
+    int64_t at = 0;
+    if (dual->place)
+        return dual->place[row];
+    while (at < points && dual->selected[at] != row)
+        at++;
+    return at < points ? at : -1;
+}
+
 /* Keep beta / length as the direction of feature dual->count. */
 static mercer_status keep_direction(mrc_deflation *dual, const int64_t *rows, int64_t count,
                                     const double *values, double length, mercer_error *err)
@@ -262,13 +459,17 @@ static mercer_status keep_direction(mrc_deflation *dual, const int64_t *rows, in
         int64_t points = j > 0 ? dual->used[j - 1] : 0;
         MRC_TRY(mrc_grow(&dual->values, first + count, sizeof *dual->values, err));
         MRC_TRY(mrc_grow(&dual->point, first + count, sizeof *dual->point, err));
+        if (!dual->place)
+            MRC_TRY(mrc_grow(&dual->selected, points + count, sizeof *dual->selected, err));
         for (int64_t i = 0; i < count; i++) {
-            int64_t row = rows ? rows[i] : i;
-            if (dual->place[row] < 0) {
+            int64_t row = rows ? rows[i] : i, at = find_place(dual, points, row);
+            if (at < 0) {
                 dual->selected[points] = row;
-                dual->place[row] = points++;
+                at = points++;
+                if (dual->place)
+                    dual->place[row] = at;
             }
-            dual->point[first + i] = dual->place[row];
+            dual->point[first + i] = at;
         }
         dual->used[j] = points;
         dual->start[j + 1] = first + count;
@@ -284,8 +485,8 @@ mercer_status mrc_deflation_add(mrc_deflation *dual, const int64_t *rows, int64_
                                 mercer_error *err)
 {
     int64_t n = dual->n, j = dual->count;
-    double *tau = dual->q + j * n, *dots = NULL, *column = dual->m + j * (j + 1) / 2;
-    double length2, weight, longest = 0, least;
+    double *tau = dual->q + j * dual->stride, *dots = NULL, *column = dual->m + j * (j + 1) / 2;
+    double measured[MEASURES], longest = 0, norm2;
     mercer_status rc = MERCER_OK;
     *added = false;
     count = rows ? count : n;
@@ -294,18 +495,20 @@ mercer_status mrc_deflation_add(mrc_deflation *dual, const int64_t *rows, int64_
         memcpy(tau, image, (size_t)n * sizeof *image);
     else
         MRC_TRY(multiply(dual, rows, count, values, tau, &longest, err));
-    measure(rows, count, values, tau, &length2, &weight);
-    if (!(length2 > 0))
+    MRC_TRY(measure(dual, rows, count, values, tau, measured, err));
+    if (!(measured[LENGTH2] > 0))
         goto out;
+    MRC_TRY(square(dual, tau, &norm2, err));
     if (image && rows)
-        longest = sqrt(mrc_dot(image, image, n)) / weight;
-    least = LEAST * sqrt(mrc_dot(tau, tau, n)); /* of one that repeats */
+        longest = sqrt(norm2) / measured[WEIGHT];
+    double least = LEAST * sqrt(norm2); /* of one that repeats */
     MRC_TRY(mrc_deflation_project(dual, tau, dots, err));
-    double norm = sqrt(mrc_dot(tau, tau, n)), length = sqrt(length2);
+    MRC_TRY(square(dual, tau, &norm2, err));
+    double norm = sqrt(norm2), length = sqrt(measured[LENGTH2]);
     bool is_new = norm > least;
     if (!dual->repeats)
-        MRC_TRY(is_more(dual, norm, rows && count == 1 ? MIN_OF_ROW : LEAST, weight, longest,
-                        &is_new, err));
+        MRC_TRY(is_more(dual, norm, rows && count == 1 ? MIN_OF_ROW : LEAST, measured[WEIGHT],
+                        longest, &is_new, err));
     if (!is_new && !dual->repeats)
         goto out;
     MRC_TRY(keep_direction(dual, rows, count, values, length, err));
@@ -317,7 +520,7 @@ mercer_status mrc_deflation_add(mrc_deflation *dual, const int64_t *rows, int64_
     dual->norms[j] = is_new ? norm / length : 0;
     dual->repeated += !is_new;
     dual->given[j] = length;
-    take_off_targets(dual);
+    MRC_TRY(take_off_targets(dual, err));
     dual->count++;
     *added = true;
 out:
@@ -328,16 +531,17 @@ out:
 mercer_status mrc_deflation_remains(mrc_deflation *dual, const double *beta, const double *image,
                                     bool *remains, mercer_error *err)
 {
-    double *tau = NULL, *dots = NULL, length2, weight;
+    double *tau = NULL, *dots = NULL, measured[MEASURES], norm2;
     bool more;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&tau, dual->n, sizeof *tau, err));
     MRC_TRY(mrc_alloc(&dots, dual->count + 1, sizeof *dots, err));
     memcpy(tau, image, (size_t)dual->n * sizeof *tau);
     MRC_TRY(mrc_deflation_project(dual, tau, dots, err));
-    measure(NULL, dual->n, beta, image, &length2, &weight);
-    MRC_TRY(is_more(dual, sqrt(mrc_dot(tau, tau, dual->n)), LEAST, weight, 0, &more, err));
-    *remains = length2 > 0 && more;
+    MRC_TRY(measure(dual, NULL, dual->n, beta, image, measured, err));
+    MRC_TRY(square(dual, tau, &norm2, err));
+    MRC_TRY(is_more(dual, sqrt(norm2), LEAST, measured[WEIGHT], 0, &more, err));
+    *remains = measured[LENGTH2] > 0 && more;
 out:
     mrc_free(tau);
     mrc_free(dots);
@@ -354,8 +558,10 @@ mercer_status mrc_deflation_lead(mrc_deflation *dual, const double *w, int64_t c
     MRC_TRY(mrc_alloc2(&inner, m, m, sizeof *inner, err));
     MRC_TRY(mrc_alloc(&values, m, sizeof *values, err));
     MRC_TRY(mrc_gram_apply(dual->gram, w, m, product, err));
-    MRC_TRY(mrc_tall_product(dual->ctx, w, m, m, product, m, m, n, inner, err));
-    MRC_TRY(mrc_eigen_symmetric(dual->ctx, m, inner, values, err));
+    MRC_TRY(mrc_tall_product_of_span(dual->ctx, w, m, m, product, m, m, &dual->span, inner, err));
+    if (!dual->span.spread || dual->ctx->comm.table.rank == 0)
+        MRC_TRY(mrc_eigen_symmetric(dual->ctx, m, inner, values, err));
+    MRC_TRY(decide(dual, inner + (m - 1) * m, m, err));
     const double *a = inner + (m - 1) * m;
     for (int64_t i = 0; i < n; i++) {
         beta[i] = image[i] = 0;
@@ -440,6 +646,8 @@ static mercer_status solve_coefficients(const mrc_deflation *dual, int64_t point
     if (scale != MRC_AS_GIVEN)
         mrc_parfor_sized(dual->ctx, (points + SOLVED_ROWS - 1) / SOLVED_ROWS,
                          (double)points * (double)k * (double)k, solve_range, &p);
+    if (dual->sparse) /* else these are rows of this rank alone */
+        MRC_TRY(decide(dual, a, points * k, err));
 out:
     mrc_free(m);
     return rc;
@@ -476,7 +684,7 @@ static mercer_status describe(mrc_deflation *dual, const mrc_problem *problem,
     for (int64_t j = 0; j < dual->count; j++) {
         model->alignment[j] = dual->aligned[j];
         model->covariance[j] = dual->covariance[j];
-        model->evaluations[j] = dual->sparse ? dual->used[j] : points;
+        model->evaluations[j] = dual->sparse ? dual->used[j] : dual->span.total;
     }
     if (mrc_first_not_finite(model->bound, k * width) >= 0 ||
         mrc_first_not_finite(model->influence, 2 * model->influence_count) >= 0) {
@@ -497,6 +705,41 @@ out:
     return rc;
 }
 
+/* Coefficients of the rows here, or the diagonal there. */
+struct shares {
+    const double *values; /* n x k */
+    int64_t n, k;
+    double total; /* rows of all ranks */
+};
+
+static mercer_status add_shares(void *arg, int64_t begin, int64_t end, double *out,
+                                mercer_error *err)
+{
+    const struct shares *w = arg;
+    (void)err;
+    for (int64_t j = begin; j < end; j++)
+        for (int64_t i = 0; i < w->n; i++)
+            out[j] += w->values[i * w->k + j] / w->total;
+    return MERCER_OK;
+}
+
+/* Centred mapped rows add up to zero, and so may their coefficients, n x k. */
+static mercer_status center_coefficients(const mrc_deflation *dual, int64_t k, double *a,
+                                         mercer_error *err)
+{
+    struct shares w = {.values = a, .n = dual->n, .k = k, .total = (double)dual->span.total};
+    double *means = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&means, k, sizeof *means, err));
+    MRC_TRY(run(dual, means, k, add_shares, &w, err));
+    for (int64_t j = 0; j < k; j++)
+        for (int64_t i = 0; i < dual->n; i++)
+            a[i * k + j] -= means[j];
+out:
+    mrc_free(means);
+    return rc;
+}
+
 mercer_status mrc_deflation_finish(mrc_deflation *dual, const mrc_problem *problem,
                                    mrc_deflation_scale scale, mercer_model *model,
                                    mercer_error *err)
@@ -507,7 +750,7 @@ mercer_status mrc_deflation_finish(mrc_deflation *dual, const mrc_problem *probl
     double *products = NULL;
     const double *means, *diag;
     mrc_expansion e = {.selected = dual->selected,
-                       .count = points,
+                       .count = dual->sparse ? points : dual->span.total,
                        .components = k,
                        .centered_images = centered,
                        .gram = dual->gram};
@@ -518,21 +761,18 @@ mercer_status mrc_deflation_finish(mrc_deflation *dual, const mrc_problem *probl
     MRC_TRY(describe(dual, problem, scale, e.coefficients, points, model, err));
     if (dual->count < k) {
         int64_t kept = dual->count;
-        e.count = points = dual->sparse ? dual->used[kept - 1] : n;
+        points = dual->sparse ? dual->used[kept - 1] : n;
+        e.count = dual->sparse ? points : dual->span.total;
         for (int64_t i = 0; i < points; i++)
             memmove(e.coefficients + i * kept, e.coefficients + i * k,
                     (size_t)kept * sizeof(double));
         e.components = k = kept;
     }
+    if (centered && !dual->sparse)
+        MRC_TRY(center_coefficients(dual, k, e.coefficients, err));
     for (int64_t j = 0; j < k; j++) {
-        double mean = 0;
-        for (int64_t i = 0; i < points; i++)
-            mean += e.coefficients[i * k + j] / (double)points;
-        /* Centred mapped rows add up to zero, and so may their coefficients. */
-        for (int64_t i = 0; centered && !dual->sparse && i < points; i++)
-            e.coefficients[i * k + j] -= mean;
         model->spectrum[j] = sum_squares(dual, scale, j);
-        report->projection_variance += model->spectrum[j] / (double)n;
+        report->projection_variance += model->spectrum[j] / (double)dual->span.total;
     }
     if (centered) {
         MRC_TRY(mrc_gram_means(dual->gram, &means, &e.mean_norm2, err));
@@ -542,8 +782,8 @@ mercer_status mrc_deflation_finish(mrc_deflation *dual, const mrc_problem *probl
         e.mean_products = products;
     }
     MRC_TRY(mrc_gram_diag(dual->gram, &diag, err));
-    for (int64_t i = 0; i < n; i++)
-        model->total_variance += diag[i] / (double)n;
+    struct shares trace = {.values = diag, .n = n, .k = 1, .total = (double)dual->span.total};
+    MRC_TRY(run(dual, &model->total_variance, 1, add_shares, &trace, err));
     model->correlated = scale == MRC_AS_GIVEN;
     model->reconstruction_error = NAN; /* the directions are not orthogonal in feature space */
     report->residual = NAN;
@@ -555,23 +795,52 @@ out:
     return rc;
 }
 
-/* One column of the targets about its mean. */
-static void center_column(double *y, int64_t n, int64_t outputs, int64_t c)
+/* The columns of the targets, and what is subtracted from each. */
+struct columns {
+    const double *y, *mean;
+    mrc_span span;
+    int64_t outputs;
+};
+
+static mercer_status add_means(void *arg, int64_t begin, int64_t end, double *out,
+                               mercer_error *err)
 {
-    double mean = 0, error = 0;
-    for (int64_t i = 0; i < n; i++)
-        mean += y[i * outputs + c] / (double)n;
-    for (int64_t i = 0; i < n; i++)
-        error += (y[i * outputs + c] - mean) / (double)n;
-    for (int64_t i = 0; i < n; i++)
-        y[i * outputs + c] -= mean + error;
+    const struct columns *w = arg;
+    (void)err;
+    for (int64_t c = begin; c < end; c++)
+        for (int64_t i = 0; i < w->span.n; i++)
+            out[c] += (w->y[i * w->outputs + c] - w->mean[c]) / (double)w->span.total;
+    return MERCER_OK;
+}
+
+/* The targets about their means, which are found twice, for what rounding leaves of them. */
+static mercer_status center_columns(mercer_ctx *ctx, const mrc_span *span, double *y,
+                                    int64_t outputs, mercer_error *err)
+{
+    struct columns w = {.y = y, .span = *span, .outputs = outputs};
+    double *mean = NULL, *rest = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&mean, outputs, sizeof *mean, err));
+    MRC_TRY(mrc_alloc(&rest, outputs, sizeof *rest, err));
+    w.mean = rest; /* zeroes */
+    MRC_TRY(mrc_run_span(ctx, span, mean, outputs, TOGETHER, add_means, &w, err));
+    w.mean = mean;
+    MRC_TRY(mrc_run_span(ctx, span, rest, outputs, TOGETHER, add_means, &w, err));
+    for (int64_t i = 0; i < span->n; i++)
+        for (int64_t c = 0; c < outputs; c++)
+            y[i * outputs + c] -= mean[c] + rest[c];
+out:
+    mrc_free(mean);
+    mrc_free(rest);
+    return rc;
 }
 
 mercer_status mrc_deflation_targets(const mrc_problem *problem, bool raw, double **y,
                                     int64_t *outputs, mercer_error *err)
 {
     const mercer_targets *targets = problem->targets;
-    int64_t n = problem->rows->n;
+    const mrc_span span = mrc_rows_span(problem->ranks, problem->rows);
+    int64_t n = span.n;
     mercer_status rc = MERCER_OK;
     *y = NULL;
     if (!targets || targets->kind == MERCER_TARGET_NONE)
@@ -585,8 +854,8 @@ mercer_status mrc_deflation_targets(const mrc_problem *problem, bool raw, double
             (*y)[i * *outputs + c] = !classes        ? targets->values[i * targets->columns + c]
                                      : *outputs == 1 ? (targets->codes[i] == 1 ? 1 : -1)
                                                      : targets->codes[i] == c;
-    for (int64_t c = 0; !raw && c < *outputs; c++)
-        center_column(*y, n, *outputs, c);
+    if (!raw)
+        MRC_TRY(center_columns(problem->ranks, &span, *y, *outputs, err));
 out:
     return rc;
 }

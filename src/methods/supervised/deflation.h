@@ -16,22 +16,26 @@
 typedef struct mrc_deflation {
     mercer_ctx *ctx; /* borrowed, like gram */
     mrc_gram *gram;
-    int64_t n, outputs;
+    int64_t n, outputs; /* n: rows here, of */
+    mrc_span span;      /* all of them, which may be spread over ranks: arrays of n numbers are
+                           those of the rows here, everything else is the same on all ranks */
+    int64_t stride;     /* between the rows of q: n, or somewhat more */
     int64_t count, most;
-    double *y;     /* targets as the method wants them, n x outputs */
-    double *rest;  /* P_j Y, n x outputs */
-    double *q;     /* Q', count x n, orthonormal rows */
-    double *norms; /* |tau_j| for a direction of length one */
-    double *m;     /* M column by column: entry (t, j) at j (j + 1) / 2 + t */
-    double *given; /* length of each direction as the method gave it */
+    double *y;       /* targets as the method wants them, n x outputs */
+    double *rest;    /* P_j Y, n x outputs */
+    double *q;       /* Q', count x n, orthonormal rows, from each multiple of the stride on */
+    double targets2; /* sum of y^2 once asked for, else -1 */
+    double *norms;   /* |tau_j| for a direction of length one */
+    double *m;       /* M column by column: entry (t, j) at j (j + 1) / 2 + t */
+    double *given;   /* length of each direction as the method gave it */
     /* The directions, one after the other: of all rows, n values each; or of few (sparse), those of
      * direction j from start[j] to start[j + 1], point[] indexing selected[]. */
     double *values;
     bool sparse;
     int64_t *start, *point;
-    int64_t *selected;     /* sparse: the rows used, in order of their first use */
+    int64_t *selected;     /* sparse: the rows used, of all, in order of their first use */
     int64_t *used;         /* sparse: how many of them the first j + 1 directions use */
-    int64_t *place;        /* sparse: row -> its index in selected, or -1 */
+    int64_t *place;        /* sparse: row -> its index in selected, or -1; NULL: rows are spread */
     double one_length;     /* |k_i| of the row with the largest K_ii once asked for, else 0 */
     double *column_norms2; /* |k_i|^2 once asked for; see mrc_deflation_column_norms2 */
     double *aligned;       /* sum over outputs of (q_j' y)^2 / y'y: the share each explains */
@@ -67,6 +71,10 @@ mercer_status mrc_deflation_remains(mrc_deflation *dual, const double *beta, con
  * largest beta' K beta. image receives K beta. Both n values. */
 mercer_status mrc_deflation_lead(mrc_deflation *dual, const double *w, int64_t columns,
                                  double *beta, double *image, mercer_error *err);
+
+/* sum of a_i b_i over n x width values of the rows of all ranks, row by row. */
+mercer_status mrc_deflation_dot(const mrc_deflation *dual, const double *a, const double *b,
+                                int64_t width, double *out, mercer_error *err);
 
 /* What the features leave of v (n values): v - Q Q' v, twice where much is subtracted; dots (count)
  * receives Q'v. */

@@ -5,6 +5,7 @@
  * beta = Y_j a with a the leading eigenvector of Y_j' K Y_j (outputs x outputs), Y_j = P_j Y,
  * scaled so that the direction has length one: beta' K beta = 1. One product with `outputs` columns
  * per feature; K is never deflated. */
+#include "methods/common/request.h"
 #include "methods/supervised/supervised.h"
 
 struct kpls_params {
@@ -68,6 +69,36 @@ static bool kpls_on_pivots(const void *params)
     return p->points == MRC_ROWS_AUTO;
 }
 
+/* A linear kernel goes through the rows, of which only products are wanted. */
+mercer_status mrc_kpls_check_spread(const mrc_request *request, mercer_error *err)
+{
+    const char *name = request->method->entry.name;
+    if (!mrc_kernel_is_linear(&request->kernel))
+        return MERCER_OK;
+    if (request->problem.store)
+        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "store"),
+                           "method %s: store %s is not possible with a linear kernel where rows "
+                           "are spread over ranks: leave it out",
+                           name, request->options.store);
+    if (request->problem.components == 0)
+        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "components"),
+                           "method %s: a share of the labels is not possible with a linear kernel "
+                           "where rows are spread over ranks: give a number of components, or fit "
+                           "on one rank",
+                           name);
+    return MERCER_OK;
+}
+
+/* Else rows that span all others are the points of the model. */
+static mercer_status kpls_check_spread(const mrc_request *request, mercer_error *err)
+{
+    if (!kpls_on_pivots(request->params))
+        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "method"),
+                           "method kpls: points cannot be set where rows are spread over ranks: "
+                           "leave it out, or fit on one rank");
+    return mrc_kpls_check_spread(request, err);
+}
+
 const mrc_method mrc_method_kpls = {
     .entry = {.name = "kpls",
               .summary = "kernel partial least squares",
@@ -75,6 +106,7 @@ const mrc_method mrc_method_kpls = {
               .params = kpls_schema},
     .params_size = sizeof(struct kpls_params),
     .default_center = MRC_CENTER_EXACT,
+    .check_spread = kpls_check_spread,
     .fit = kpls_fit,
     .on_pivots = kpls_on_pivots,
     .work = mrc_kpls_work,

@@ -11,10 +11,16 @@
  * Directions of several rows: the match of all subsets follows from r'k_i and G = K (SMC) or
  * K P_j K (SMA), whose rows come in runs; see combinations.h. Cost beside that: for SMA every
  * column is deflated and multiplied with the matrix in each step, n^3 for all columns, c^2 n for
- * candidates. */
+ * candidates.
+ *
+ * Rows that are spread over ranks: each rank has num and den of its own rows, and the ranks compare
+ * the best of them. Columns whose den is renewed are those of all ranks, in the groups of one rank.
+ * Candidates and directions of several rows are for one rank. */
 #include "methods/supervised/matching.h"
 
+#include "base/running.h"
 #include "linalg/linalg.h"
+#include "methods/common/request.h"
 #include "methods/supervised/combinations.h"
 
 #include <math.h>
@@ -123,47 +129,43 @@ out:
 /* ---- columns ---- */
 
 struct multiply {
-    const double *block, *vectors; /* count x n each way */
-    int64_t n, rows, count;
-    double *out; /* ranges x rows x count */
+    const double *block, *vectors; /* rows x n, and count of this stride */
+    int64_t n, stride, rows, count;
 };
+
+static void multiply_part(void *arg, int64_t first, int64_t end, double *sum, int worker)
+{
+    const struct multiply *p = arg;
+    (void)worker;
+    mrc_gemm(false, true, p->rows, p->count, end - first, 1, p->block + first, p->n,
+             p->vectors + first, p->stride, 1, sum, p->count);
+}
+
+/* out (rows x count) = block vectors', summed by parts over the rows of all ranks. */
+static mercer_status multiply(const mrc_deflation *dual, const double *block, int64_t rows,
+                              const double *vectors, int64_t stride, int64_t count, double *out,
+                              mercer_error *err)
+{
+    struct multiply p = {.block = block,
+                         .vectors = vectors,
+                         .n = dual->n,
+                         .stride = stride,
+                         .rows = rows,
+                         .count = count};
+    double size = (double)dual->n * (double)(rows < count ? rows : count);
+    if (count == 0)
+        return MERCER_OK;
+    return mrc_sum_span(dual->ctx, &dual->span, rows * count, size / 2,
+                        2 * (double)dual->n * (double)rows * (double)count, 0, multiply_part, &p,
+                        out, err);
+}
 
 enum { RANGE = 4096 };
 
-static void multiply_range(void *arg, int64_t task, int worker)
-{
-    const struct multiply *p = arg;
-    int64_t c = task * RANGE, cols = p->n - c < RANGE ? p->n - c : RANGE;
-    (void)worker;
-    mrc_gemm(false, true, p->rows, p->count, cols, 1, p->block + c, p->n, p->vectors + c, p->n, 0,
-             p->out + task * p->rows * p->count, p->count);
-}
-
-/* out (rows x count) = block vectors'. */
-static mercer_status multiply(mercer_ctx *ctx, const double *block, int64_t rows,
-                              const double *vectors, int64_t count, int64_t n, double *out,
-                              mercer_error *err)
-{
-    int64_t ranges = (n + RANGE - 1) / RANGE;
-    struct multiply p = {.block = block, .vectors = vectors, .n = n, .rows = rows, .count = count};
-    mercer_status rc = MERCER_OK;
-    if (count == 0)
-        return MERCER_OK;
-    MRC_TRY(mrc_alloc2_raw(&p.out, ranges, rows * count, sizeof *p.out, err));
-    mrc_parfor_sized(ctx, ranges, 2 * (double)n * (double)rows * (double)count, multiply_range, &p);
-    memcpy(out, p.out, (size_t)(rows * count) * sizeof *out);
-    for (int64_t r = 1; r < ranges; r++)
-        for (int64_t i = 0; i < rows * count; i++)
-            out[i] += p.out[r * rows * count + i];
-out:
-    mrc_free(p.out);
-    return rc;
-}
-
 struct subtract {
     double *block;
-    const double *q, *dots; /* count x n, rows x count */
-    int64_t n, rows, count;
+    const double *q, *dots; /* count of this stride, rows x count */
+    int64_t n, stride, rows, count;
 };
 
 static void subtract_range(void *arg, int64_t task, int worker)
@@ -171,7 +173,7 @@ static void subtract_range(void *arg, int64_t task, int worker)
     const struct subtract *p = arg;
     int64_t c = task * RANGE, cols = p->n - c < RANGE ? p->n - c : RANGE;
     (void)worker;
-    mrc_gemm(false, false, p->rows, cols, p->count, -1, p->dots, p->count, p->q + c, p->n, 1,
+    mrc_gemm(false, false, p->rows, cols, p->count, -1, p->dots, p->count, p->q + c, p->stride, 1,
              p->block + c, p->n);
 }
 
@@ -180,11 +182,16 @@ static mercer_status project_block(mrc_deflation *dual, double *block, int64_t r
                                    mercer_error *err)
 {
     int64_t n = dual->n, count = dual->count;
-    struct subtract p = {
-        .block = block, .q = dual->q, .dots = dots, .n = n, .rows = rows, .count = count};
+    struct subtract p = {.block = block,
+                         .q = dual->q,
+                         .dots = dots,
+                         .n = n,
+                         .stride = dual->stride,
+                         .rows = rows,
+                         .count = count};
     mercer_status rc = MERCER_OK;
     for (int pass = 0; count > 0 && pass < 2; pass++) {
-        MRC_TRY(multiply(dual->ctx, block, rows, dual->q, count, n, dots, err));
+        MRC_TRY(multiply(dual, block, rows, dual->q, dual->stride, count, dots, err));
         mrc_parfor_sized(dual->ctx, (n + RANGE - 1) / RANGE,
                          2 * (double)n * (double)rows * (double)count, subtract_range, &p);
     }
@@ -192,38 +199,71 @@ out:
     return rc;
 }
 
-/* |P_j k_i|^2 from the columns themselves, which stand in block. */
+struct lengths {
+    const double *block;
+    int64_t n;
+};
+
+static mercer_status add_lengths(void *arg, int64_t begin, int64_t end, double *sums,
+                                 mercer_error *err)
+{
+    const struct lengths *w = arg;
+    (void)err;
+    for (int64_t i = begin; i < end; i++)
+        for (int64_t t = 0; t < w->n; t++)
+            sums[i] += w->block[i * w->n + t] * w->block[i * w->n + t];
+    return MERCER_OK;
+}
+
+/* |P_j k_i|^2 of rows of all ranks from the columns themselves, which stand in block. */
 static mercer_status renew(struct matching *w, mrc_deflation *dual, const int64_t *rows,
                            int64_t count, mercer_error *err)
 {
+    enum { TOGETHER = 8 }; /* sums that a rank hands on at a time */
+    struct lengths columns = {.block = w->block, .n = dual->n};
+    double sums[GROUP] = {0};
     mercer_status rc = MERCER_OK;
     MRC_TRY(project_block(dual, w->block, count, w->products, err));
+    MRC_TRY(
+        mrc_run_span(dual->ctx, &dual->span, sums, count, TOGETHER, add_lengths, &columns, err));
     for (int64_t i = 0; i < count; i++) {
-        const double *column = w->block + i * dual->n;
-        w->den[rows[i]] = w->exact[rows[i]] = mrc_dot(column, column, dual->n);
-        w->upto[rows[i]] = dual->count;
-        if (w->den[rows[i]] <= ADMISSIBLE * w->full[rows[i]])
-            w->out[rows[i]] = SPENT; /* what is left of it can only become less */
+        int64_t row = rows[i] - dual->span.first;
+        if (row < 0 || row >= dual->n)
+            continue;
+        w->den[row] = w->exact[row] = sums[i];
+        w->upto[row] = dual->count;
+        if (w->den[row] <= ADMISSIBLE * w->full[row])
+            w->out[row] = SPENT; /* what is left of it can only become less */
     }
 out:
     return rc;
 }
 
+/* rows: some of those that are here; their like of all ranks are renewed together. */
 static mercer_status renew_stale(struct matching *w, mrc_deflation *dual, const int64_t *rows,
                                  int64_t count, mercer_error *err)
 {
-    int64_t stale[GROUP], found = 0;
+    const int64_t bytes = (int64_t)sizeof *rows;
+    int64_t *stale = NULL, found = 0;
+    char *of_all = NULL;
     mercer_status rc = MERCER_OK;
-    for (int64_t i = 0; i <= count; i++) {
-        if (i < count && !w->out[rows[i]] && w->den[rows[i]] < STALE * w->exact[rows[i]])
-            stale[found++] = rows[i];
-        if (found == GROUP || (i == count && found > 0)) {
-            MRC_TRY(mrc_gram_columns(dual->gram, stale, found, w->block, err));
-            MRC_TRY(renew(w, dual, stale, found, err));
-            found = 0;
-        }
+    MRC_TRY(mrc_alloc(&stale, count, sizeof *stale, err));
+    for (int64_t i = 0; i < count; i++)
+        if (!w->out[rows[i]] && w->den[rows[i]] < STALE * w->exact[rows[i]])
+            stale[found++] = dual->span.first + rows[i];
+    if (dual->span.spread) {
+        MRC_TRY(mrc_comm_gather(dual->ctx, stale, found * bytes, &of_all, &found, err));
+        found /= bytes;
+    }
+    const int64_t *all = of_all ? (const int64_t *)(const void *)of_all : stale;
+    for (int64_t first = 0; first < found; first += GROUP) {
+        int64_t size = found - first < GROUP ? found - first : GROUP;
+        MRC_TRY(mrc_gram_columns(dual->gram, all + first, size, w->block, err));
+        MRC_TRY(renew(w, dual, all + first, size, err));
     }
 out:
+    mrc_free(stale);
+    mrc_free(of_all);
     return rc;
 }
 
@@ -266,7 +306,7 @@ static mercer_status meet_group(struct matching *w, mrc_deflation *dual, const i
     int64_t missing = dual->count - known, m = dual->outputs;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_gram_columns(dual->gram, rows, count, w->block, err));
-    MRC_TRY(multiply(dual->ctx, w->block, count, rest, m, n, w->products, err));
+    MRC_TRY(multiply(dual, w->block, count, rest, n, m, w->products, err));
     for (int64_t i = 0; i < count; i++)
         note_match(w, rows[i], w->products + i * m, m);
     if (!w->alignment)
@@ -279,8 +319,8 @@ static mercer_status meet_group(struct matching *w, mrc_deflation *dual, const i
         MRC_TRY(renew(w, dual, rows, count, err));
         goto out;
     }
-    MRC_TRY(
-        multiply(dual->ctx, w->block, count, dual->q + known * n, missing, n, w->products, err));
+    MRC_TRY(multiply(dual, w->block, count, dual->q + known * dual->stride, dual->stride, missing,
+                     w->products, err));
     for (int64_t i = 0; i < count; i++) {
         int64_t own = dual->count - (w->upto[rows[i]] < 0 ? 0 : w->upto[rows[i]]);
         const double *products = w->products + (i + 1) * missing - own;
@@ -329,7 +369,7 @@ static mercer_status meet_all(struct matching *w, mrc_deflation *dual, mercer_er
     for (int64_t i = 0; i < n; i++) {
         memcpy(w->input + i * width, dual->rest + i * m, (size_t)m * sizeof *w->input);
         if (update)
-            w->input[i * width + m] = dual->q[newest * n + i];
+            w->input[i * width + m] = dual->q[newest * dual->stride + i];
     }
     MRC_TRY(mrc_gram_apply(dual->gram, w->input, width, w->output, err));
     for (int64_t i = 0; i < n; i++) {
@@ -362,17 +402,33 @@ static double score(const struct matching *w, int64_t i)
     return below > 0 && w->num[i] > w->noise ? w->num[i] / below : -1;
 }
 
-/* The row to try: the lowest of those whose score is the largest to rounding; -1: none. */
-static int64_t find_best(const struct matching *w)
+/* The row to try, of all: the lowest of those whose score is the largest to rounding; -1: none. */
+static mercer_status find_best(const struct matching *w, const mrc_deflation *dual, int64_t *out,
+                               mercer_error *err)
 {
-    double most = 0;
-    int64_t best = -1;
+    const int64_t size = dual->ctx->comm.table.size;
+    double most = 0, mine = -1, *all = NULL;
+    mercer_status rc = MERCER_OK;
+    *out = -1;
     for (int64_t i = 0; i < w->list_count; i++)
         most = fmax(most, score(w, w->list[i]));
+    if (dual->span.spread)
+        MRC_TRY(mrc_comm_largest(dual->ctx, &most, err));
     for (int64_t i = 0; most > 0 && i < w->list_count; i++)
-        if (score(w, w->list[i]) >= most * (1 - TIE) && (best < 0 || w->list[i] < best))
-            best = w->list[i];
-    return best;
+        if (score(w, w->list[i]) >= most * (1 - TIE) && (*out < 0 || w->list[i] < *out))
+            *out = w->list[i];
+    if (!dual->span.spread)
+        goto out;
+    if (*out >= 0)
+        mine = (double)(dual->span.first + *out);
+    *out = -1;
+    MRC_TRY(mrc_alloc(&all, size, sizeof *all, err));
+    MRC_TRY(mrc_comm_collect(dual->ctx, &mine, 1, all, err));
+    for (int64_t r = size - 1; r >= 0; r--) /* ranks have the rows in order */
+        *out = all[r] >= 0 ? (int64_t)all[r] : *out;
+out:
+    mrc_free(all);
+    return rc;
 }
 
 static mercer_status take_row(struct matching *w, mrc_deflation *dual, bool *added,
@@ -381,8 +437,12 @@ static mercer_status take_row(struct matching *w, mrc_deflation *dual, bool *add
     const double one = 1;
     int64_t best;
     mercer_status rc = MERCER_OK;
-    while (!*added && (best = find_best(w)) >= 0) {
-        w->out[best] = SPENT;
+    while (!*added) {
+        MRC_TRY(find_best(w, dual, &best, err));
+        if (best < 0)
+            break;
+        if (best >= dual->span.first && best < dual->span.first + dual->n)
+            w->out[best - dual->span.first] = SPENT;
         MRC_TRY(mrc_deflation_add(dual, &best, 1, &one, NULL, added, err));
     }
 out:
@@ -504,9 +564,9 @@ static mercer_status choose(void *self, mrc_deflation *dual, bool *added, mercer
         MRC_TRY(reserve(w, dual, err));
     for (int64_t i = 0; i < dual->n; i++)
         w->out[i] = w->out[i] == SPENT ? SPENT : 0;
-    double rounding = 64 * DBL_EPSILON * mrc_gram_kmax(dual->gram);
-    w->noise = rounding * rounding * (double)dual->n *
-               mrc_dot(dual->rest, dual->rest, dual->n * dual->outputs);
+    double rounding = 64 * DBL_EPSILON * mrc_gram_kmax(dual->gram), rest2;
+    MRC_TRY(mrc_deflation_dot(dual, dual->rest, dual->rest, dual->outputs, &rest2, err));
+    w->noise = rounding * rounding * (double)dual->span.total * rest2;
     /* Where none of the drawn columns will do, others are drawn until all were seen. */
     do {
         MRC_TRY(meet(w, dual, err));
@@ -525,7 +585,8 @@ static mercer_status check_cost(const struct matching *w, const mrc_problem *pro
                                 mercer_error *err)
 {
     bool triples = w->params->sparsity == 3;
-    double n = (double)problem->rows->n, size = (double)pool_size(w->params, problem->rows->n);
+    const int64_t rows = mrc_rows_total(problem->rows);
+    double n = (double)rows, size = (double)pool_size(w->params, rows);
     double features = fmin(fmax((double)problem->components, 1), n), most;
     if (w->params->sparsity == 1)
         return MERCER_OK;
@@ -547,13 +608,13 @@ static mercer_status check_cost(const struct matching *w, const mrc_problem *pro
 static void advise(mercer_ctx *ctx, const struct mrc_matching_params *params,
                    const mrc_problem *problem)
 {
+    const int64_t n = mrc_rows_total(problem->rows);
     double asked = (double)params->candidates * (double)problem->components;
-    if (params->sparsity == 1 && asked >= 4 * (double)problem->rows->n)
+    if (params->sparsity == 1 && asked >= 4 * (double)n)
         mrc_notice(ctx,
                    "a look at all %lld rows takes no longer than %lld candidates for each of %lld "
                    "features, and finds the best: leave candidates out",
-                   (long long)problem->rows->n, (long long)params->candidates,
-                   (long long)problem->components);
+                   (long long)n, (long long)params->candidates, (long long)problem->components);
 }
 
 /* n-vectors that the choice holds, beside those of each label. */
@@ -565,6 +626,23 @@ static int64_t count_columns(const struct matching *w, int64_t n)
            (w->params->sparsity > 2 ? size * size / n + 1 : 0);
 }
 
+mercer_status mrc_matching_check_spread(const mrc_request *request, mercer_error *err)
+{
+    const struct mrc_matching_params *p = request->params;
+    const char *key = p->candidates > 0 ? "candidates" : p->sparsity > 1 ? "sparsity" : NULL;
+    if (request->problem.center != MRC_CENTER_NONE)
+        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "center"),
+                           "method %s: center exact keeps all rows, which is not possible where "
+                           "they are spread over ranks: use center none, or fit on one rank",
+                           request->method->entry.name);
+    if (!key)
+        return MERCER_OK;
+    return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "method"),
+                       "method %s: %s cannot be set where rows are spread over ranks: leave it "
+                       "out, or fit on one rank",
+                       request->method->entry.name, key);
+}
+
 mercer_status mrc_matching_fit(mercer_ctx *ctx, const struct mrc_matching_params *params,
                                bool alignment, const mrc_problem *problem, mercer_model *model,
                                mercer_error *err)
@@ -574,7 +652,7 @@ mercer_status mrc_matching_fit(mercer_ctx *ctx, const struct mrc_matching_params
                              .self = &w,
                              .sparse = true,
                              .few_columns = params->candidates,
-                             .work_columns = count_columns(&w, problem->rows->n),
+                             .work_columns = count_columns(&w, mrc_rows_total(problem->rows)),
                              .raw_targets = params->labels == 1,
                              .scale = params->norm == 1 ? MRC_UNIT_FEATURES : MRC_UNIT_DIRECTIONS};
     mercer_status rc = MERCER_OK;

@@ -37,6 +37,9 @@ mercer_status mrc_matching_fit(mercer_ctx *ctx, const struct mrc_matching_params
                                bool alignment, const mrc_problem *problem, mercer_model *model,
                                mercer_error *err);
 
+/* check_spread of both: one row per direction, chosen among all. */
+mercer_status mrc_matching_check_spread(const struct mrc_request *request, mercer_error *err);
+
 /* What that takes for n rows; see mrc_method. */
 void mrc_matching_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem,
                        int64_t n, mrc_work *work);

@@ -35,6 +35,7 @@ const mrc_method mrc_method_pls = {
     .params_size = sizeof(struct pls_params),
     .linear_kernel = true,
     .default_center = MRC_CENTER_EXACT,
+    .check_spread = mrc_kpls_check_spread,
     .fit = pls_fit,
     .work = mrc_kpls_work,
     .default_head = "ls",

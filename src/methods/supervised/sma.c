@@ -20,6 +20,7 @@ const mrc_method mrc_method_sma = {
     .params_size = sizeof(struct mrc_matching_params),
     .default_center = MRC_CENTER_NONE,
     .centers = "none|exact",
+    .check_spread = mrc_matching_check_spread,
     .fit = sma_fit,
     .work = mrc_matching_work,
     .cheaper = "sma:candidates=59",

@@ -20,6 +20,7 @@ const mrc_method mrc_method_smc = {
     .params_size = sizeof(struct mrc_matching_params),
     .default_center = MRC_CENTER_NONE,
     .centers = "none|exact",
+    .check_spread = mrc_matching_check_spread,
     .fit = smc_fit,
     .work = mrc_matching_work,
     .cheaper = "smc:candidates=59",

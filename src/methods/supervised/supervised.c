@@ -2,22 +2,44 @@
 /* One fit for all supervised methods: operator, targets, features one after the other, model. */
 #include "methods/supervised/supervised.h"
 
+#include "base/running.h"
 #include "base/share.h"
 #include "linalg/linalg.h"
 
 #include <math.h>
 
+/* Targets of the rows here. */
+struct classes {
+    const mercer_targets *targets;
+    const double *y; /* n x outputs */
+    int64_t n, outputs;
+};
+
+static mercer_status add_sizes(void *arg, int64_t begin, int64_t end, double *sizes,
+                               mercer_error *err)
+{
+    const struct classes *w = arg;
+    (void)err;
+    for (int64_t i = 0; i < w->n; i++) {
+        int64_t c = w->outputs > 1 ? w->targets->codes[i] : 0;
+        if (c >= begin && c < end)
+            sizes[c] += w->outputs > 1 ? 1 : w->y[i] * w->y[i];
+    }
+    return MERCER_OK;
+}
+
 /* Y (Y'Y)^-1/2 for indicators Y: columns over the root of the class's size; the one column of two
  * classes gets length one. A class missing here keeps its column of zeroes. */
-static mercer_status balance(const mercer_targets *targets, int64_t n, int64_t outputs, double *y,
-                             mercer_error *err)
+static mercer_status balance(mercer_ctx *ctx, const mrc_span *span, const mercer_targets *targets,
+                             int64_t outputs, double *y, mercer_error *err)
 {
+    enum { TOGETHER = 64 }; /* classes whose sizes a rank hands on at a time */
+    struct classes w = {.targets = targets, .y = y, .n = span->n, .outputs = outputs};
     double *sizes = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&sizes, outputs, sizeof *sizes, err));
-    for (int64_t i = 0; i < n; i++)
-        sizes[outputs > 1 ? targets->codes[i] : 0] += outputs > 1 ? 1 : y[i] * y[i];
-    for (int64_t i = 0; i < n; i++)
+    MRC_TRY(mrc_run_span(ctx, span, sizes, outputs, TOGETHER, add_sizes, &w, err));
+    for (int64_t i = 0; i < span->n; i++)
         for (int64_t c = 0; c < outputs; c++)
             y[i * outputs + c] /= sizes[c] > 0 ? sqrt(sizes[c]) : 1;
 out:
@@ -44,20 +66,22 @@ static bool is_enough(const mrc_deflation *dual, const mrc_problem *problem, dou
 static mercer_status align_kernel(mrc_deflation *dual, double *out, mercer_error *err)
 {
     int64_t n = dual->n, m = dual->outputs;
-    double *product = NULL, *inner = NULL, kernel2;
+    double *product = NULL, *inner = NULL, kernel2, along;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2_raw(&product, n, m, sizeof *product, err));
     MRC_TRY(mrc_alloc2(&inner, m, m, sizeof *inner, err));
     mrc_deflation_set_unit(dual, mrc_gram_usual_unit(dual->gram));
     MRC_TRY(mrc_gram_apply(dual->gram, dual->y, m, product, err));
     MRC_TRY(mrc_gram_squares(dual->gram, &kernel2, err));
-    MRC_TRY(mrc_gram_of_columns(dual->ctx, dual->y, n, m, m, inner, err)); /* |YY'| = |Y'Y| */
+    /* |YY'| = |Y'Y| */
+    MRC_TRY(mrc_gram_of_span(dual->ctx, dual->y, &dual->span, m, m, 0, inner, err));
+    MRC_TRY(mrc_deflation_dot(dual, dual->y, product, m, &along, err));
     double largest = 0, targets2 = 0;
     for (int64_t i = 0; i < m * m; i++)
         largest = fmax(largest, fabs(inner[i]));
     for (int64_t i = 0; largest > 0 && i < m * m; i++)
         targets2 += (inner[i] / largest) * (inner[i] / largest);
-    double cosine = mrc_dot(dual->y, product, n * m) / largest / sqrt(targets2) / sqrt(kernel2);
+    double cosine = along / largest / sqrt(targets2) / sqrt(kernel2);
     *out = isfinite(cosine) ? cosine : NAN;
 out:
     mrc_free(product);
@@ -106,7 +130,8 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
                                  const mrc_supervised *method, mercer_model *model,
                                  mercer_error *err)
 {
-    int64_t n = problem->rows->n, outputs = 0, wanted = problem->components;
+    const mrc_span span = mrc_rows_span(ctx, problem->rows);
+    int64_t n = span.total, outputs = 0, wanted = problem->components;
     double *y = NULL, explained = 0;
     mrc_gram *gram = NULL;
     mrc_deflation dual = {0};
@@ -115,8 +140,10 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
 
     MRC_TRY(mrc_deflation_targets(problem, method->raw_targets, &y, &outputs, err));
     if (method->balanced && problem->targets->kind == MERCER_TARGET_CLASSES)
-        MRC_TRY(balance(problem->targets, n, outputs, y, err));
-    double size = largest_modulus(y, n * outputs);
+        MRC_TRY(balance(ctx, &span, problem->targets, outputs, y, err));
+    double size = largest_modulus(y, span.n * outputs);
+    if (span.spread)
+        MRC_TRY(mrc_comm_largest(ctx, &size, err));
     MRC_TRY(mrc_targets_check_size(size, err));
     if (size == 0)
         MRC_FAIL(err, MERCER_ERR_DATA,

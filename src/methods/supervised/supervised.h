@@ -40,6 +40,9 @@ void mrc_supervised_work(const mrc_problem *problem, int64_t n, const mrc_superv
 void mrc_kpls_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem, int64_t n,
                    mrc_work *work);
 
+/* check_spread of both forms of it. */
+mercer_status mrc_kpls_check_spread(const struct mrc_request *request, mercer_error *err);
+
 /* The features of kernel partial least squares; discriminant: classes weigh the same. */
 mercer_status mrc_kpls_features(mercer_ctx *ctx, const mrc_problem *problem, bool discriminant,
                                 mercer_model *model, mercer_error *err);

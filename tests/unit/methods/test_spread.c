@@ -26,7 +26,8 @@ struct spread_fit {
     const double *landmarks; /* landmark_count x d, or NULL */
     int64_t landmark_count;
     int threads;
-    char *bytes; /* of the model of one rank */
+    int64_t *sent; /* per rank: bytes, or NULL: nobody asks */
+    char *bytes;   /* of the model of one rank */
     size_t size;
     mercer_fit_report report;
 };
@@ -179,6 +180,8 @@ static mercer_status fit_here(struct rank *rank, mercer_ctx *ctx, mercer_error *
     options.landmarks = landmarks;
     MRC_TRY(mercer_ctx_agree(ctx, rc, err));
     rc = mercer_fit(ctx, &options, rows, targets, &model, &report, err);
+    if (f->sent)
+        f->sent[rank->rank] = mercer_ctx_sent(ctx);
     if (rc != MERCER_OK || !f->bytes)
         goto out;
     MRC_TRY(mercer_model_to_bytes(ctx, model, &bytes, &size, err));
@@ -955,6 +958,268 @@ static void test_kfd(void **state)
     free(codes);
 }
 
+/* Features learnt one after the other, with the heads that predict from them. */
+static void check_deflation(const char *method)
+{
+    enum { N = 3077, D = 3, OUT = 2, MANY = 17123, FEW = 3500, WIDE = 40 };
+    static const int64_t counts[] = {2, 257, 2499, 2500, 3077};
+    static const char *const kernels[] = {"poly:degree=2", "0.5*rbf:sigma=9 + 2*linear", "rbf"};
+    double *x = twins(N, D), *y = normal_rows(11, N, OUT, 5, 1), *ring = ring_rows(3, MANY),
+           *targets = normal_rows(12, FEW, WIDE, 0, 1);
+    float *floats = as_floats(x, (int64_t)N * D);
+    int64_t *codes = malloc((size_t)MANY * sizeof *codes);
+    struct spread_fit base = {.method = method,
+                              .kernel = "rbf:sigma=9",
+                              .components = 5,
+                              .n = N,
+                              .d = D,
+                              .dtype = MERCER_F64,
+                              .x = x,
+                              .values = y,
+                              .outputs = OUT,
+                              .store = "lowrank"},
+                      f;
+    assert_non_null(codes);
+    for (int64_t i = 0; i < N; i++) {
+        y[i * OUT] += x[i * D] * x[i * D];
+        codes[i] = i < 1100 ? (x[i * D] > 0) : i < 2800 ? 2 + (x[i * D + 1] > 0) : 4;
+    }
+    codes[0] = 0;
+    codes[1] = 1;
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
+        for (int s = 0; s < 2; s++) {
+            f = base;
+            f.n = counts[k];
+            f.store = s ? "lowrank" : NULL;
+            if (f.n < 10)
+                f.kernel = "rbf:sigma=0.1";
+            f.components = f.n < 10 ? 1 : 5;
+            check_fit(f);
+            f.values = NULL;
+            f.codes = codes;
+            check_fit(f);
+        }
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+        f = base;
+        f.kernel = kernels[k];
+        f.scale = "standard";
+        f.center = k == 1 ? "none" : NULL;
+        check_fit(f);
+        /* A share of the targets. Where it is not reached, smc and sma try every row in turn. */
+        f.components = strcmp(method, "kpls") == 0 ? 0.6 : 0.2;
+        f.values = NULL;
+        f.codes = codes;
+        check_fit(f);
+    }
+    f = base;
+    f.components = MERCER_COMPONENTS_BOUND;
+    if (strcmp(method, "smc") != 0) /* which then tries every row in turn */
+        check_fit(f);
+    f = base;
+    f.kernel = "linear";
+    f.components = 2;
+    if (strcmp(method, "kpls") == 0)
+        f.store = NULL; /* products go through the rows */
+    check_fit(f);
+    f = base;
+    f.kernel = "poly:degree=1,coef0=1"; /* more than there are: what ends it depends on lengths */
+    f.components = 9;
+    f.n = 1100; /* smc tries every row in turn */
+    check_fit(f);
+    f = base;
+    f.dtype = MERCER_F32;
+    f.x = floats;
+    f.head = "none";
+    check_fit(f);
+    f.values = NULL;
+    f.codes = codes;
+    f.head = "centre";
+    check_fit(f);
+    /* Two classes, one of a single row, the last. */
+    for (int64_t i = 0; i < N; i++)
+        codes[i] = i == N - 1;
+    f.head = NULL;
+    check_fit(f);
+    /* Many rows and targets, and features whose blocks end within the rows of a rank. */
+    f = (struct spread_fit){.method = method,
+                            .kernel = "rbf:sigma=4",
+                            .components = 30,
+                            .n = FEW,
+                            .d = 2,
+                            .dtype = MERCER_F64,
+                            .x = ring,
+                            .values = targets,
+                            .outputs = WIDE};
+    check_fit(f);
+    f.n = MANY;
+    f.values = NULL;
+    for (int64_t i = 0; i < MANY; i++)
+        codes[i] = i < 8 ? i : (ring[i * 2] > 0) + 2 * (ring[i * 2 + 1] > 0) + 4 * (i > 17000);
+    f.codes = codes;
+    f.components = 8;
+    check_fit(f);
+    free(x);
+    free(y);
+    free(ring);
+    free(targets);
+    free(floats);
+    free(codes);
+}
+
+static void test_kpls(void **state)
+{
+    (void)state;
+    check_deflation("kpls");
+}
+
+static void test_kpls_of_classes_that_weigh_the_same(void **state)
+{
+    enum { N = 3077, D = 3 };
+    double *x = twins(N, D);
+    int64_t *codes = malloc((size_t)N * sizeof *codes);
+    (void)state;
+    assert_non_null(codes);
+    for (int64_t classes = 2; classes < 6; classes += 3) {
+        for (int64_t i = 0; i < N; i++)
+            codes[i] = i < classes ? i : x[i * D] > 1 ? classes - 1 : i % 2;
+        struct spread_fit f = {.method = "kpls:discriminant=on",
+                               .kernel = "rbf:sigma=9",
+                               .components = 4,
+                               .n = N,
+                               .d = D,
+                               .dtype = MERCER_F64,
+                               .x = x,
+                               .codes = codes};
+        check_fit(f);
+    }
+    free(x);
+    free(codes);
+}
+
+/* Products through the rows: parts of them that begin on one rank and end on another one. */
+static void test_pls(void **state)
+{
+    enum { N = 20123, D = 6, WIDE = 40, OUT = 9 };
+    static const int64_t counts[] = {2, 257, 2499, 2500, 3077, 20123};
+    double *x = twins(N, D), *wide = twins(3077, WIDE), *y = normal_rows(11, N, OUT, 5, 1);
+    float *floats = as_floats(wide, (int64_t)3077 * WIDE);
+    int64_t *codes = malloc((size_t)N * sizeof *codes);
+    struct spread_fit base = {.method = "pls",
+                              .components = 3,
+                              .n = 3077,
+                              .d = D,
+                              .dtype = MERCER_F64,
+                              .x = x,
+                              .values = y,
+                              .outputs = 2},
+                      f;
+    (void)state;
+    assert_non_null(codes);
+    for (int64_t i = 0; i < N; i++) {
+        y[i * OUT] += x[i * D];
+        codes[i] = i < 3 ? i : (x[i * D] > 0) + (i > 2000);
+    }
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+        f = base;
+        f.n = counts[k];
+        f.components = f.n < 10 ? 1 : 3;
+        check_fit(f);
+        f.values = NULL;
+        f.codes = codes;
+        f.scale = "standard";
+        check_fit(f);
+    }
+    f = base;
+    f.components = 12; /* more than there are columns: what ends it depends on lengths */
+    check_fit(f);
+    f.components = MERCER_COMPONENTS_BOUND;
+    check_fit(f);
+    f = base;
+    f.outputs = OUT;
+    f.center = "none";
+    check_fit(f);
+    f.method = "kpls";
+    f.kernel = "linear";
+    check_fit(f);
+    f = base;
+    f.method = "pls:discriminant=on";
+    f.values = NULL;
+    f.codes = codes;
+    check_fit(f);
+    f = base;
+    f.x = wide;
+    f.d = WIDE;
+    check_fit(f);
+    f.x = floats;
+    f.dtype = MERCER_F32;
+    f.components = 45;
+    check_fit(f);
+    for (int64_t i = 0; i < (int64_t)3077 * D; i++)
+        x[i] *= 1e90; /* squares of kernel values are out of range */
+    f = base;
+    check_fit(f);
+    free(x);
+    free(wide);
+    free(y);
+    free(floats);
+    free(codes);
+}
+
+static void test_smc(void **state)
+{
+    (void)state;
+    check_deflation("smc");
+}
+
+static void test_sma(void **state)
+{
+    (void)state;
+    check_deflation("sma");
+}
+
+/* Bytes that the first rank sends in a fit with so many features. */
+static int64_t sent_with(struct spread_fit f, double components, int size)
+{
+    int64_t sent[MAX_RANKS] = {0};
+    struct rank ranks[MAX_RANKS] = {0};
+    f.components = components;
+    f.bytes = NULL; /* of another fit */
+    f.sent = sent;
+    run_fit(&f, size, 1, ranks);
+    for (int r = 0; r < size; r++)
+        assert_int_equal(ranks[r].rc, MERCER_OK);
+    return sent[0];
+}
+
+/* What docs/scale-out.md says of it: the bytes of more features. */
+static void test_what_features_send(void **state)
+{
+    enum { N = 6000, D = 3, OUT = 2, FEW = 3, MORE = 9, SIZE = 3 };
+    double *x = normal_rows(9, N, D, 0, 1), *y = normal_rows(11, N, OUT, 5, 1);
+    const double parts = (double)mrc_parts(N);
+    struct spread_fit f = {.method = "kpls",
+                           .kernel = "rbf:sigma=6",
+                           .head = "none",
+                           .components = FEW,
+                           .n = N,
+                           .d = D,
+                           .dtype = MERCER_F64,
+                           .x = x,
+                           .values = y,
+                           .outputs = OUT};
+    (void)state;
+    fit_alone(&f, 1);
+    double expected = 8 * parts * (MORE * MORE - FEW * FEW), q = (double)f.report.store_rank;
+    for (int j = FEW; j < MORE; j++)
+        expected += 8 * parts * (q * (OUT + 1) + OUT * OUT + j) + 8 * SIZE * (2 * OUT + 10);
+    double found = (double)(sent_with(f, MORE, SIZE) - sent_with(f, FEW, SIZE));
+    if (found < expected || found > 1.1 * expected + 16 * 50 * (MORE - FEW))
+        fail_msg("%.0f bytes, %.0f expected", found, expected);
+    mercer_free(f.bytes);
+    free(x);
+    free(y);
+}
+
 /* Least squares on the features of a method that does not look at targets. */
 static void test_head_ls(void **state)
 {
@@ -1033,7 +1298,7 @@ static void test_what_is_not_spread_is_refused(void **state)
                                     .x = x};
     struct spread_fit f;
     (void)state;
-    static const char *const methods[] = {"akfa", "tipping", "kica", "kpls", "ikpca"};
+    static const char *const methods[] = {"akfa", "tipping", "kica", "skpls", "ikpca"};
     for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
         f = base;
         f.method = methods[k];
@@ -1052,6 +1317,28 @@ static void test_what_is_not_spread_is_refused(void **state)
     }
     f.method = "greedy";
     check_refusal(&f, MERCER_ERR_ARGUMENT, "give it landmarks");
+    f.method = "kpls:points=all";
+    check_refusal(&f, MERCER_ERR_ARGUMENT, "points cannot be set");
+    f.method = "smc:candidates=59";
+    check_refusal(&f, MERCER_ERR_ARGUMENT, "candidates cannot be set");
+    f.method = "sma:sparsity=2";
+    check_refusal(&f, MERCER_ERR_ARGUMENT, "sparsity cannot be set");
+    f.method = "sma";
+    f.center = "exact";
+    check_refusal(&f, MERCER_ERR_ARGUMENT, "use center none");
+    f = base;
+    f.method = "pls";
+    f.kernel = NULL;
+    f.store = "lowrank";
+    check_refusal(&f, MERCER_ERR_ARGUMENT, "leave it out");
+    f.store = NULL;
+    f.components = 0.9;
+    check_refusal(&f, MERCER_ERR_ARGUMENT, "give a number of components");
+    f = base;
+    f.method = "kpls";
+    f.head = "knn";
+    check_refusal(&f, MERCER_ERR_ARGUMENT, "head: not possible");
+    f = base;
     static const char *const refined[] = {"rkpca:criterion=top", "rkpca:captured=0.5",
                                           "rkpca:points=1"};
     for (size_t k = 0; k < sizeof refined / sizeof *refined; k++) {
@@ -1281,32 +1568,42 @@ static void test_failures_end_all_ranks(void **state)
         const int64_t *codes;
         int64_t landmarks;
         bool sparse;
-    } fits[] = {
-        {"kpca", 3, NULL, NULL, 0, false},   {"nystroem:points=20", 3, NULL, NULL, 0, false},
-        {"rkpca", 3, NULL, NULL, 20, false}, {"rkpca", 3, NULL, NULL, 0, false},
-        {"krr", 0, x, NULL, 0, false},       {"kfd", 0, NULL, codes, 0, false},
-        {"kpca", 3, NULL, NULL, 0, true},    {"nystroem:points=20", 3, NULL, NULL, 0, true}};
+    } fits[] = {{"kpca", 3, NULL, NULL, 0, false},
+                {"nystroem:points=20", 3, NULL, NULL, 0, false},
+                {"rkpca", 3, NULL, NULL, 20, false},
+                {"rkpca", 3, NULL, NULL, 0, false},
+                {"krr", 0, x, NULL, 0, false},
+                {"kfd", 0, NULL, codes, 0, false},
+                {"kpls", 3, x, NULL, 0, false},
+                {"kpls:discriminant=on", 3, NULL, codes, 0, false},
+                {"smc", 3, NULL, codes, 0, false},
+                {"sma", 3, x, NULL, 0, false},
+                {"pls", 2, x, NULL, 0, false},
+                {"kpca", 3, NULL, NULL, 0, true},
+                {"nystroem:points=20", 3, NULL, NULL, 0, true},
+                {"kpls", 3, x, NULL, 0, true}};
     struct entries e = sparse_rows(N, D, true);
     (void)state;
     assert_non_null(codes);
     for (int64_t i = 0; i < N; i++)
         codes[i] = i % 3;
     for (size_t k = 0; k < sizeof fits / sizeof *fits; k++)
-        fail_everywhere((struct spread_fit){.method = fits[k].method,
-                                            .kernel = "rbf:sigma=20",
-                                            .scale = fits[k].sparse ? "minmax" : "standard",
-                                            .sparse = fits[k].sparse ? &e : NULL,
-                                            .components = fits[k].components,
-                                            .n = N,
-                                            .d = D,
-                                            .dtype = MERCER_F64,
-                                            .x = x,
-                                            .values = fits[k].values,
-                                            .outputs = 1,
-                                            .codes = fits[k].codes,
-                                            .landmarks = fits[k].landmarks ? x : NULL,
-                                            .landmark_count = fits[k].landmarks,
-                                            .threads = 1});
+        fail_everywhere((struct spread_fit){
+            .method = fits[k].method,
+            .kernel = strcmp(fits[k].method, "pls") == 0 ? NULL : "rbf:sigma=20",
+            .scale = fits[k].sparse ? "minmax" : "standard",
+            .sparse = fits[k].sparse ? &e : NULL,
+            .components = fits[k].components,
+            .n = N,
+            .d = D,
+            .dtype = MERCER_F64,
+            .x = x,
+            .values = fits[k].values,
+            .outputs = 1,
+            .codes = fits[k].codes,
+            .landmarks = fits[k].landmarks ? x : NULL,
+            .landmark_count = fits[k].landmarks,
+            .threads = 1});
     free_entries(&e);
     free(x);
     free(codes);
@@ -1321,7 +1618,13 @@ int main(void)
         cmocka_unit_test(test_nystroem),
         cmocka_unit_test(test_krr),
         cmocka_unit_test(test_kfd),
+        cmocka_unit_test(test_kpls),
+        cmocka_unit_test(test_kpls_of_classes_that_weigh_the_same),
+        cmocka_unit_test(test_pls),
+        cmocka_unit_test(test_smc),
+        cmocka_unit_test(test_sma),
         cmocka_unit_test(test_head_ls),
+        cmocka_unit_test(test_what_features_send),
         cmocka_unit_test(test_nystroem_of_many_rows),
         cmocka_unit_test(test_landmarks),
         cmocka_unit_test(test_rkpca),
