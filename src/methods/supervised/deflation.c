@@ -404,7 +404,8 @@ out:
 static double noise_of(const mrc_deflation *dual, double weight)
 {
     enum { SAFETY = 4 }; /* entries are off by eps kmax; below half of what counts in a spectrum */
-    return SAFETY * DBL_EPSILON * mrc_gram_kmax(dual->gram) * sqrt((double)dual->n) * weight;
+    return SAFETY * DBL_EPSILON * mrc_gram_kmax(dual->gram) * sqrt((double)dual->span.total) *
+           weight;
 }
 
 /* Whether what is left of an image, of length norm, is more than a share of weight times the

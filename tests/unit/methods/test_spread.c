@@ -781,7 +781,7 @@ static void test_sparse_rows_with_targets(void **state)
 {
     enum { N = 3077, D = 12, OUT = 2 };
     static const int64_t counts[] = {257, 2499, 2500, 3077};
-    static const char *const methods[] = {"krr", "kfd", "rkpca:points=25"};
+    static const char *const methods[] = {"krr", "kfd", "rkpca:points=25", "kpls", "smc", "sma"};
     struct entries e = sparse_rows(N, D, false);
     double *y = normal_rows(11, N, OUT, 5, 1);
     int64_t *codes = malloc((size_t)N * sizeof *codes);
@@ -797,7 +797,9 @@ static void test_sparse_rows_with_targets(void **state)
             f.method = methods[m];
             f.store = counts[k] < 2500 ? "lowrank" : NULL;
             f.codes = codes;
-            f.components = strncmp(methods[m], "rkpca", 5) == 0 ? 5 : 0;
+            f.components = strcmp(methods[m], "krr") == 0 || strcmp(methods[m], "kfd") == 0 ? 0 : 5;
+            if (strcmp(methods[m], "kpls") == 0)
+                f.head = "ls";
             check_fit(f);
             if (strcmp(methods[m], "krr") == 0) {
                 f.values = y;
@@ -1395,6 +1397,15 @@ static void test_what_is_not_spread_is_refused(void **state)
     f.method = "pca";
     f.kernel = NULL;
     check_refusal(&f, MERCER_ERR_UNSUPPORTED, "are not shared yet");
+    f.method = "kpls";
+    f.kernel = "linear";
+    f.values = x;
+    f.outputs = 1;
+    check_refusal(&f, MERCER_ERR_UNSUPPORTED, "are not shared yet");
+    f.method = "pls";
+    f.kernel = NULL;
+    check_refusal(&f, MERCER_ERR_UNSUPPORTED, "are not shared yet");
+    f.values = NULL;
     f.kernel = "rbf:sigma=6";
     f.method = "kpca";
     f.scale = "standard";
