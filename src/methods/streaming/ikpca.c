@@ -454,7 +454,7 @@ static mercer_status compress_library(struct work *w, int64_t most, mercer_error
     w->next.compressed = 1;
     int64_t m = w->lib.count, k = w->next.rank + 1, window = w->window ? w->window->n : 0;
     const double largest = w->lib.largest, root = sqrt(mrc_usual_unit(largest));
-    /* Of the mean among the targets. */
+    /* The mean has this weight among the targets. */
     const double weight = w->next.rank > 0 ? w->next.singular[0] / sqrt(largest) : 1;
     mrc_subframe frame = {0};
     double *targets = NULL, *vectors = NULL;
