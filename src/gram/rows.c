@@ -409,8 +409,8 @@ static mercer_status spread_columns(const struct rows_store *s, mrc_pick j, cons
     struct columns w = {.s = s, .pick = j, .shift = shift, .out = out};
     mercer_rows *rows = NULL;
     mercer_status rc = MERCER_OK;
-    if (!j.rows)
-        MRC_TRY(mrc_rows_need_whole(g->rows, "all columns", err));
+    if (!j.rows) /* columns of all ranks */
+        return mrc_rows_need_whole(g->rows, "all columns", err);
     MRC_TRY(mrc_alloc(&w.means, j.count, sizeof(double), err));
     for (int64_t i = 0; shift->row && i < j.count; i++) {
         int64_t at = j.rows[i] - g->span.first;
