@@ -103,8 +103,11 @@ def frey(folder):
         got, found = fit(folder, x, streams.ikpca(10, 120), streams.TENSORS)
         each = streams.agreement(found, batch[1])
         said = any("drift" in notice for notice in got["notices"])
-        check("Frey faces, rank 10: the drift is reported", each[:4].min() >= .99 and abs(each[9] - .664) < .02 and said,
-              f"correlations {each.round(3)}, notices {got['notices']}")
+        # The second and third eigenvalue differ by 4 %, and which points stay turns these components into each other: one
+        # by one they correlate .974 to .994 (libraries of 100 to 300), their span stays.
+        cut, first = subspace(found, batch[1], np.array(batch[0]["spectrum"][:10]))
+        check("Frey faces, rank 10: the drift is reported", first >= .999 and abs(each[9] - .664) < .02 and said,
+              f"span of {cut} {first:.4f}, correlations {each.round(3)}, notices {got['notices']}")
         # The default, rank twice the components, has nothing to report.
         got, found = fit(folder, x, "ikpca:components=10", streams.TENSORS)
         smallest = streams.agreement(found, batch[1]).min()
