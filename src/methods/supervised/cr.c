@@ -403,9 +403,11 @@ static mercer_status cr_fit(mercer_ctx *ctx, const void *params, const mrc_probl
     const struct cr_params *p = params;
     int64_t n = problem->rows->n;
     struct continuum w = {.alpha = p->alpha};
-    mrc_supervised method = {
-        .choose = choose, .self = &w, .solver_columns = mrc_spectrum_columns(n, n) + 4 * n};
-    if (p->alpha == 0.5) /* needs no eigenvectors */
+    mrc_supervised method = {.choose = choose,
+                             .self = &w,
+                             .solver_columns = mrc_spectrum_columns(n, n) + 4 * n,
+                             .follows_rest = p->alpha > 0}; /* else it says why it ends */
+    if (p->alpha == 0.5)                                    /* needs no eigenvectors */
         return mrc_kpls_features(ctx, problem, false, model, err);
     mercer_status rc = mrc_supervised_fit(ctx, problem, &method, model, err);
     destroy(&w);

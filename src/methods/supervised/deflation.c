@@ -221,8 +221,9 @@ static mercer_status add_alignments(void *arg, int64_t begin, int64_t end, doubl
     return MERCER_OK;
 }
 
-/* q_j from tau in q + count stride, and what it does to the targets. */
-static mercer_status take_off_targets(mrc_deflation *dual, mercer_error *err)
+/* q_j from tau in q + count stride, and what it does to the targets; doubt: what share of q_j may
+ * be rounding, which is then left of what q_j explains of the targets. */
+static mercer_status take_off_targets(mrc_deflation *dual, double doubt, mercer_error *err)
 {
     const double n = (double)dual->span.total;
     const double *q = dual->q + dual->count * dual->stride;
@@ -241,6 +242,7 @@ static mercer_status take_off_targets(mrc_deflation *dual, mercer_error *err)
         for (int64_t i = 0; i < dual->n; i++)
             dual->rest[i * dual->outputs + c] -= sums[2 * c + 1] * q[i];
     }
+    dual->blur += doubt * sqrt(aligned);
     dual->aligned[dual->count] = dual->targets2 > 0 ? aligned / dual->targets2 : 0;
     dual->covariance[dual->count] =
         aligned * dual->norms[dual->count] * dual->norms[dual->count] / (n * n);
@@ -521,7 +523,8 @@ mercer_status mrc_deflation_add(mrc_deflation *dual, const int64_t *rows, int64_
     dual->norms[j] = is_new ? norm / length : 0;
     dual->repeated += !is_new;
     dual->given[j] = length;
-    MRC_TRY(take_off_targets(dual, err));
+    double doubt = is_new ? noise_of(dual, measured[WEIGHT]) / norm : 0;
+    MRC_TRY(take_off_targets(dual, doubt, err));
     dual->count++;
     *added = true;
 out:
@@ -546,6 +549,18 @@ mercer_status mrc_deflation_remains(mrc_deflation *dual, const double *beta, con
 out:
     mrc_free(tau);
     mrc_free(dots);
+    return rc;
+}
+
+/* Means of targets and products with q_j are sums of n numbers, each addition right to eps. */
+mercer_status mrc_deflation_explains(const mrc_deflation *dual, bool *all, mercer_error *err)
+{
+    double rest2 = 0, sums = (double)dual->span.total * DBL_EPSILON;
+    mercer_status rc = MERCER_OK;
+    if (dual->count > 0)
+        MRC_TRY(mrc_deflation_dot(dual, dual->rest, dual->rest, dual->outputs, &rest2, err));
+    *all = dual->count > 0 && sqrt(rest2) <= dual->blur + sums * sqrt(dual->targets2);
+out:
     return rc;
 }
 

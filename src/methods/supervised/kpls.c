@@ -36,7 +36,8 @@ out:
 mercer_status mrc_kpls_features(mercer_ctx *ctx, const mrc_problem *problem, bool discriminant,
                                 mercer_model *model, mercer_error *err)
 {
-    mrc_supervised method = {.choose = choose, .balanced = discriminant, .only_products = true};
+    mrc_supervised method = {
+        .choose = choose, .balanced = discriminant, .only_products = true, .follows_rest = true};
     return mrc_supervised_fit(ctx, problem, &method, model, err);
 }
 

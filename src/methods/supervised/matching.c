@@ -651,6 +651,7 @@ mercer_status mrc_matching_fit(mercer_ctx *ctx, const struct mrc_matching_params
     mrc_supervised method = {.choose = choose,
                              .self = &w,
                              .sparse = true,
+                             .follows_rest = true,
                              .few_columns = params->candidates,
                              .work_columns = count_columns(&w, mrc_rows_total(problem->rows)),
                              .raw_targets = params->labels == 1,

@@ -157,8 +157,13 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
     mrc_gram_set_unit(gram, unit);
     MRC_TRY(mrc_deflation_init(&dual, ctx, gram, y, outputs, most, method->sparse, err));
     while (added && !is_enough(&dual, problem, explained)) {
+        bool all = false;
         mrc_progress(ctx, "features", (double)dual.count / (double)most);
         MRC_TRY(mrc_check_cancel(ctx, err));
+        if (method->follows_rest)
+            MRC_TRY(mrc_deflation_explains(&dual, &all, err));
+        if (all)
+            break;
         MRC_TRY(method->choose(method->self, &dual, &added, err));
         explained += added ? dual.aligned[dual.count - 1] : 0;
     }

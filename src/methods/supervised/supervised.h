@@ -20,6 +20,8 @@ struct mrc_supervised {
     int64_t few_columns; /* columns asked for by each feature; 0: all */
     bool raw_targets;    /* not about their means */
     bool balanced;       /* classes weigh the same, whatever their size */
+    bool follows_rest;   /* directions are made of what is left of the targets: it ends when that is
+                            rounding */
     mrc_deflation_scale scale;
     bool sees_values;     /* kernel values are shown to a caller: never in another unit than one */
     int64_t work_columns; /* n-vectors it holds beside the engine's, for the forecast, */
