@@ -43,9 +43,25 @@ static void destroy(struct task *task)
     mrc_free(task->linear_rows);
 }
 
-static void print_nothing(const char *text)
+/* Steps of the longest run of the training at hand. The libraries end a run at a limit without
+ * another sign than what they print. */
+static int64_t steps;
+
+static void count_steps(const char *text)
 {
-    (void)text;
+    const char *said = strstr(text, "#iter = ");
+    long count = said ? strtol(said + strlen("#iter = "), NULL, 10) : 0;
+    steps = count > steps ? count : steps;
+}
+
+/* The limit of coordinate descent in LIBLINEAR, and of LIBSVM: at least, and for each variable, of
+ * which regression has two per row. */
+enum { LINEAR_STEPS = 1000, SVM_STEPS = 10000000, SVM_STEPS_EACH = 100 };
+
+static int64_t svm_limit(const mrc_train_request *request)
+{
+    int64_t variables = request->classes > 0 ? request->n : 2 * request->n;
+    return variables > SVM_STEPS / SVM_STEPS_EACH ? SVM_STEPS_EACH * variables : SVM_STEPS;
 }
 
 static bool send_error(mercer_status status, const char *text)
@@ -104,6 +120,7 @@ static bool send_svm(const struct task *task, const struct svm_model *model)
     mrc_train_answer answer = {.version = MRC_TRAIN_VERSION, .classes = classes};
     size_t vectors = (size_t)model->l;
     answer.vectors = model->l;
+    answer.given_up = steps >= svm_limit(&task->request) ? steps : 0;
     bool alive = serve_send(&answer, sizeof answer) &&
                  serve_send(model->label, (size_t)classes * sizeof *model->label) &&
                  serve_send(model->nSV, (size_t)classes * sizeof *model->nSV) &&
@@ -134,6 +151,7 @@ static bool train_svm(struct task *task)
     const char *wrong = svm_check_parameter(&problem, &parameter);
     if (wrong)
         return send_error(MERCER_ERR_DATA, wrong);
+    steps = 0;
     struct svm_model *model = svm_train(&problem, &parameter);
     bool alive = send_svm(task, model);
     svm_free_and_destroy_model(&model);
@@ -164,6 +182,8 @@ static bool send_linear(const struct task *task, const struct model *model)
     int32_t *none = NULL;
     bool alive = mrc_alloc(&none, classes, sizeof *none, NULL) == MERCER_OK;
     answer.weights = (task->request.l + (task->request.bias > 0)) * vectors;
+    answer.given_up =
+        task->request.kind == MRC_TRAIN_LINEAR_HINGE && steps >= LINEAR_STEPS ? steps : 0;
     alive = alive && serve_send(&answer, sizeof answer) &&
             serve_send(model->label, (size_t)classes * sizeof *model->label) &&
             serve_send(none, (size_t)classes * sizeof *none) &&
@@ -192,6 +212,7 @@ static bool train_linear(struct task *task)
     const char *wrong = check_parameter(&t.problem, &t.parameter);
     if (wrong)
         return send_error(MERCER_ERR_DATA, wrong);
+    steps = 0;
     mrc_serial(task->ctx, train_alone, &t); /* it calls BLAS */
     bool alive = send_linear(task, t.found);
     free_and_destroy_model(&t.found);
@@ -266,8 +287,8 @@ int main(void)
     bool alive = true;
     if (!serve_confine() || !serve_watch() || mercer_ctx_new(&ctx, NULL) != MERCER_OK)
         return 1;
-    svm_set_print_string_function(print_nothing);
-    set_print_string_function(print_nothing);
+    svm_set_print_string_function(count_steps);
+    set_print_string_function(count_steps);
     while (alive && serve_receive(&task.request, sizeof task.request)) {
         task.ctx = ctx;
         if (task.request.version != MRC_TRAIN_VERSION) {

@@ -127,6 +127,7 @@ static mercer_status receive_machine(mercer_ctx *ctx, const mrc_train_request *r
     m->classes = answer->classes;
     m->vectors = answer->vectors;
     m->weights = answer->weights;
+    m->given_up = answer->given_up;
     MRC_TRY(receive_array(ctx, &m->label, m->classes, sizeof *m->label, err));
     MRC_TRY(receive_array(ctx, &m->count, m->classes, sizeof *m->count, err));
     MRC_TRY(receive_array(ctx, &m->index, m->vectors, sizeof *m->index, err));
@@ -135,6 +136,17 @@ static mercer_status receive_machine(mercer_ctx *ctx, const mrc_train_request *r
     MRC_TRY(receive_array(ctx, &m->w, m->weights, sizeof *m->w, err));
 out:
     return rc;
+}
+
+static void notify_given_up(const mercer_ctx *ctx, const char *head,
+                            const mrc_train_request *request, const mrc_machine *machine)
+{
+    if (machine->given_up > 0)
+        mrc_notice(ctx,
+                   "head %s: %s ended at its limit of %lld steps, short of tolerance=%g, so its "
+                   "scores may be far from the best ones: scaled columns, a smaller c%s may help",
+                   head, is_linear(request) ? "LIBLINEAR" : "LIBSVM", (long long)machine->given_up,
+                   request->tolerance, is_linear(request) ? " or loss=squared" : "");
 }
 
 mercer_status mrc_train_next(mercer_ctx *ctx, const char *head, const mrc_train_request *request,
@@ -155,6 +167,7 @@ mercer_status mrc_train_next(mercer_ctx *ctx, const char *head, const mrc_train_
     if (!fits(request, out))
         MRC_FAIL(err, MERCER_ERR_NUMERIC, "head %s: what %s found does not hold together", head,
                  is_linear(request) ? "LIBLINEAR" : "LIBSVM");
+    notify_given_up(ctx, head, request, out);
 out:
     return rc == MERCER_OK ? rc : give_up(ctx, head, request, rc, err);
 }

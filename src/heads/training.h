@@ -13,7 +13,7 @@
 #define MRC_TRAIN_PROGRAM "mercer-train"
 
 /* Changes with every change of these structs. */
-#define MRC_TRAIN_VERSION UINT64_C(0x6d72637472616931)
+#define MRC_TRAIN_VERSION UINT64_C(0x6d72637472616932)
 
 /* By LIBSVM the first three, by LIBLINEAR the others. */
 typedef enum mrc_train_kind {
@@ -45,6 +45,7 @@ typedef struct mrc_train_answer {
     int32_t status; /* a mercer_status; nothing follows unless MERCER_OK */
     char text[sizeof((mercer_error *)0)->text];
     int64_t classes, vectors, weights;
+    int64_t given_up; /* steps at whose limit the library ended, short of the tolerance; or 0 */
 } mrc_train_answer;
 
 /* What a library found. */
@@ -58,6 +59,7 @@ typedef struct mrc_machine {
     double *coef;    /* (classes - 1, or 1) x vectors */
     int64_t weights; /* LIBLINEAR: numbers in w */
     double *w;
+    int64_t given_up; /* as in mrc_train_answer */
 } mrc_machine;
 
 /* Pairs of classes, one for values. */
@@ -69,7 +71,7 @@ mercer_status mrc_train_begin(mercer_ctx *ctx, const char *head, mrc_train_reque
                               const double *features, const double *class_weights,
                               mercer_error *err);
 /* Train the next machine on these targets: classes from 0, or values. A library that dies is
- * MERCER_ERR_MEMORY. */
+ * MERCER_ERR_MEMORY; one that ends short of the tolerance is a notice. */
 mercer_status mrc_train_next(mercer_ctx *ctx, const char *head, const mrc_train_request *request,
                              const double *targets, mrc_machine *out, mercer_error *err);
 

@@ -221,6 +221,46 @@ static void test_hinge_loss_has_its_own_random_numbers(void **state)
     free_set(&s);
 }
 
+/* Two classes of which `few` rows of N are the first, told apart by a column but for noise. */
+static mercer_targets *two_classes(const struct set *s, int64_t few, double noise)
+{
+    static const char *const names[] = {"few", "many"};
+    mercer_targets *targets = NULL;
+    int64_t codes[N], left = few;
+    mrc_rng rng;
+    mrc_rng_seed(&rng, 4);
+    for (int64_t i = 0; i < N; i++) {
+        bool first = s->x[i * D] + noise * mrc_rng_normal(&rng) > 0.1;
+        codes[i] = !(left > 0 && (first || N - i <= left));
+        left -= codes[i] == 0;
+    }
+    assert_ok(mercer_targets_new_classes(codes, N, names, 2, NULL, &targets, &err));
+    return targets;
+}
+
+/* A library that ends at its limit of steps, short of its tolerance, is told. */
+static void test_steps_that_run_out_are_told(void **state)
+{
+    struct set s = make_set();
+    mercer_targets *mixed = two_classes(&s, 60, 1e6);
+    (void)state;
+    mercer_ctx_set_notice(ctx, keep_notice, NULL);
+    notice[0] = 0;
+    mercer_model_free(fit(&s, "kpca", "linsvm:loss=hinge,c=1e4,bias=100", mixed));
+    assert_string_equal(notice,
+                        "head linsvm: LIBLINEAR ended at its limit of 1000 steps, short of "
+                        "tolerance=0.0001, so its scores may be far from the best ones: scaled "
+                        "columns, a smaller c or loss=squared may help");
+    notice[0] = 0;
+    mercer_model_free(fit(&s, "kpca", "linsvm:loss=squared,c=1e4,bias=100", mixed));
+    mercer_model_free(fit(&s, "kpca", "linsvm:loss=hinge,c=0.01", mixed));
+    mercer_model_free(fit(&s, "kpca", "svm", mixed));
+    assert_string_equal(notice, "");
+    mercer_ctx_set_notice(ctx, NULL, NULL);
+    mercer_targets_free(mixed);
+    free_set(&s);
+}
+
 static void test_all_features_or_none(void **state)
 {
     static const char *const heads[] = {"svm", "svm:kernel=rbf", "linsvm"};
@@ -320,23 +360,6 @@ static void test_what_is_refused(void **state)
     free_set(&s);
 }
 
-/* Two classes of which `few` rows of N are the first, told apart by a column but for noise. */
-static mercer_targets *two_classes(const struct set *s, int64_t few, double noise)
-{
-    static const char *const names[] = {"few", "many"};
-    mercer_targets *targets = NULL;
-    int64_t codes[N], left = few;
-    mrc_rng rng;
-    mrc_rng_seed(&rng, 4);
-    for (int64_t i = 0; i < N; i++) {
-        bool first = s->x[i * D] + noise * mrc_rng_normal(&rng) > 0.1;
-        codes[i] = !(left > 0 && (first || N - i <= left));
-        left -= codes[i] == 0;
-    }
-    assert_ok(mercer_targets_new_classes(codes, N, names, 2, NULL, &targets, &err));
-    return targets;
-}
-
 /* A nu up to twice the share of the smaller class, which itself leaves nothing to decide by. */
 static void test_nu_that_is_too_large(void **state)
 {
@@ -428,6 +451,7 @@ int main(void)
         TEST(test_constant_values_need_no_vector),
         TEST(test_linear_machine_is_optimal),
         TEST(test_hinge_loss_has_its_own_random_numbers),
+        TEST(test_steps_that_run_out_are_told),
         TEST(test_all_features_or_none),
         TEST(test_few_rows),
         TEST(test_what_is_refused),
