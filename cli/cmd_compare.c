@@ -7,13 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The power of two next to the largest difference: squares of huge or tiny ones leave the range of
+ * numbers. */
+static double unit_of(double largest)
+{
+    int exponent;
+    if (!(largest > 0 && isfinite(largest)))
+        return 1;
+    frexp(largest, &exponent);
+    return ldexp(1, exponent > 1000 ? 1000 : exponent < -1000 ? -1000 : exponent);
+}
+
 /* Mean and spread of the folds' differences from the first method, of folds where both have a
  * value. Rows that are judged together have none of their own: NaN. */
 static void pair(const mercer_evaluation *first, const mercer_evaluation *other, int64_t folds,
                  double *mean, double *sd)
 {
-    double told = 0, sum = 0, squares = 0;
-    for (int pass = 0; pass < 2; pass++)
+    double told = 0, sum = 0, squares = 0, largest = 0;
+    for (int pass = 0; pass < 3; pass++)
         for (int64_t f = 0; f < folds; f++) {
             mercer_evaluation_fold a = {.struct_size = sizeof a}, b = {.struct_size = sizeof b};
             mercer_evaluation_get_fold(first, f, &a);
@@ -21,15 +32,18 @@ static void pair(const mercer_evaluation *first, const mercer_evaluation *other,
             const double difference = b.value - a.value;
             if (isnan(difference))
                 continue;
+            const double part = difference / unit_of(largest);
             if (pass == 0) {
+                largest = fmax(largest, fabs(difference));
+            } else if (pass == 1) {
                 told++;
-                sum += difference;
+                sum += part;
             } else {
-                squares += pow(difference - sum / told, 2);
+                squares += pow(part - sum / told, 2);
             }
         }
-    *mean = sum / told;
-    *sd = told > 1 ? sqrt(squares / (told - 1)) : NAN;
+    *mean = unit_of(largest) * (sum / told);
+    *sd = told > 1 ? unit_of(largest) * sqrt(squares / (told - 1)) : NAN;
 }
 
 static double mean_points(const mercer_evaluation *e, int64_t folds)

@@ -13,6 +13,7 @@
 #include "base/comm.h"
 #include "eval/importance.h"
 #include "eval/job.h"
+#include "eval/moments.h"
 #include "eval/notices.h"
 
 #include <math.h>
@@ -489,30 +490,28 @@ out:
 
 static const double SILENT = 0.9; /* of the variance left: not worth choosing by */
 
+static double value_of_fold(const void *result, int64_t f)
+{
+    return ((const mercer_evaluation *)result)->folds[f].value;
+}
+
 /* Mean and spread; of folds of one row the metric of all together, where a row is in one fold. */
 static mercer_status summarise(const mrc_job *job, mercer_error *err)
 {
     mercer_evaluation *result = job->result;
     int64_t n = job->rows->n, o = result->outputs;
-    double *scores = NULL, sum = 0, squares = 0, told = 0;
+    double *scores = NULL;
     int64_t *codes = NULL;
     mercer_status rc = MERCER_OK;
-    for (int64_t f = 0; f < result->count; f++)
-        if (!isnan(result->folds[f].value)) {
-            sum += result->folds[f].value;
-            told++;
-        }
-    result->mean = sum / told;
-    for (int64_t f = 0; f < result->count; f++)
-        if (!isnan(result->folds[f].value))
-            squares += pow(result->folds[f].value - result->mean, 2);
-    result->sd = told > 1 ? sqrt(squares / (told - 1)) : NAN;
+    const mrc_moments of = mrc_moments_of(value_of_fold, result, result->count);
+    result->mean = mrc_moments_mean(&of);
+    result->sd = mrc_moments_sd(&of);
     if (result->metric->of == MRC_OF_COLUMNS && result->mean > SILENT)
         mrc_notice(job->ctx,
                    "the columns hardly predict each other (%.3g of their variance is left): this "
                    "metric says little about kernel, width and number of features",
                    result->mean);
-    if (told == 0 && !job->scoring.together)
+    if (of.told == 0 && !job->scoring.together)
         MRC_FAIL(err, MERCER_ERR_DATA,
                  "the rows held out are all of one class in every fold: there is no ranking to "
                  "judge");

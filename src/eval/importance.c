@@ -12,6 +12,7 @@
 #include "eval/importance.h"
 
 #include "base/rng.h"
+#include "eval/moments.h"
 
 #include <math.h>
 #include <string.h>
@@ -108,6 +109,18 @@ mercer_status mrc_importance_check(const mrc_metric *metric, const mercer_rows *
     return MERCER_OK;
 }
 
+/* What one column matters in each fold. */
+struct column {
+    const mrc_fold_result *folds;
+    int64_t number;
+};
+
+static double loss_in_fold(const void *arg, int64_t f)
+{
+    const struct column *column = arg;
+    return column->folds[f].importance[column->number];
+}
+
 mercer_status mrc_importance_summarise(mercer_evaluation *result, const mercer_rows *rows,
                                        mercer_error *err)
 {
@@ -118,19 +131,11 @@ mercer_status mrc_importance_summarise(mercer_evaluation *result, const mercer_r
     if (rows->names)
         MRC_TRY(mrc_copy_names(&result->column_names, rows->names, d, err));
     for (int64_t k = 0; k < d; k++) {
-        double *to = result->importance + k * MERCER_IMPORTANCE_COLUMNS, sum = 0, squares = 0;
-        int64_t told = 0;
-        for (int64_t f = 0; f < result->count; f++) {
-            double loss = result->folds[f].importance[k];
-            told += !isnan(loss);
-            sum += isnan(loss) ? 0 : loss;
-        }
-        to[MERCER_IMPORTANCE_LOSS] = told > 0 ? sum / (double)told : NAN;
-        for (int64_t f = 0; f < result->count; f++) {
-            double loss = result->folds[f].importance[k];
-            squares += isnan(loss) ? 0 : pow(loss - to[MERCER_IMPORTANCE_LOSS], 2);
-        }
-        to[MERCER_IMPORTANCE_SD] = told > 1 ? sqrt(squares / (double)(told - 1)) : NAN;
+        double *to = result->importance + k * MERCER_IMPORTANCE_COLUMNS;
+        const struct column column = {result->folds, k};
+        const mrc_moments of = mrc_moments_of(loss_in_fold, &column, result->count);
+        to[MERCER_IMPORTANCE_LOSS] = mrc_moments_mean(&of);
+        to[MERCER_IMPORTANCE_SD] = mrc_moments_sd(&of);
     }
 out:
     return rc;

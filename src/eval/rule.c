@@ -4,6 +4,7 @@
 #include "eval/rule.h"
 
 #include "base/params.h"
+#include "eval/moments.h"
 
 #include <math.h>
 #include <string.h>
@@ -38,23 +39,26 @@ void mrc_scores_destroy(mrc_scores *scores)
     memset(scores, 0, sizeof *scores);
 }
 
-static void find_mean(mrc_scores *scores, int64_t cell)
+/* The values of one cell. */
+struct cell {
+    const mrc_scores *scores;
+    int64_t number;
+};
+
+static double value_in_fold(const void *arg, int64_t f)
 {
-    double sum = 0, squares = 0, told = 0;
-    for (int64_t f = 0; f < scores->folds; f++) {
-        double value = scores->values[f * scores->cells + cell];
-        if (!isnan(value)) {
-            sum += value;
-            told++;
-        }
-    }
-    double mean = scores->failed[cell] ? NAN : sum / told;
-    for (int64_t f = 0; f < scores->folds; f++) {
-        double value = scores->values[f * scores->cells + cell];
-        squares += isnan(value) ? 0 : pow(value - mean, 2);
-    }
-    scores->mean[cell] = mean;
-    scores->se[cell] = told > 1 ? sqrt(squares / (told - 1) / told) : NAN;
+    const struct cell *cell = arg;
+    return cell->scores->values[f * cell->scores->cells + cell->number];
+}
+
+static void find_mean(mrc_scores *scores, int64_t number)
+{
+    const struct cell cell = {scores, number};
+    const mrc_moments of = mrc_moments_of(value_in_fold, &cell, scores->folds);
+    const bool known = !scores->failed[number];
+    scores->mean[number] = known ? mrc_moments_mean(&of) : NAN;
+    scores->se[number] =
+        known && of.told > 1 ? of.unit * sqrt(of.squares / (of.told - 1) / of.told) : NAN;
 }
 
 /* ---- the simplest of some cells ---- */

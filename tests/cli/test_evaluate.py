@@ -398,6 +398,26 @@ def test_evaluate_keeps_its_journal_until_all_is_written():
 
 
 @test
+def test_spreads_are_the_same_in_every_unit_of_the_targets():
+    """Squares of 1e180 and 1e-180 are no numbers: SDs were null or 0, and 1se chose the simplest, or the best."""
+    draw = np.random.default_rng(0)
+    x = draw.normal(size=(60, 3))
+    y = x[:, 0] + 0.3 * draw.normal(size=60)
+    told = []
+    for unit in (1.0, 2.0**-600, 2.0**600):
+        np.save("z.npy", np.c_[x, unit * y])
+        words = ["z.npy", "-m", "kpca", "--target", 4, "--head", "ls"]
+        whole = report("evaluate", *words, "-n", 2, "--importance")
+        tuned = report("fit", *words, "--tune", "components=1,2,3", "--tune-rule", "1se")
+        both = report("compare", *words, "-m", "pca", "-n", 2)["methods"]
+        told.append([whole["mean"] / unit, whole["sd"] / unit, *(c["sd"] / unit for c in whole["importance"]),
+                     tuned["components"], *(c["se"] / unit for c in tuned["grid"]["cells"]),
+                     both[1]["difference"] / unit, both[1]["difference_sd"] / unit])
+    assert told[0] == told[1] == told[2], told
+    assert told[0][1] > 0 and told[0][5] == 3
+
+
+@test
 def test_forged_journals():
     """Lines of other lengths, classes and choices with a checksum that fits: one line or the result, never a crash."""
     species(60)
