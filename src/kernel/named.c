@@ -209,6 +209,15 @@ static double sigma_of(const mrc_kernel_part *kernel)
     return kernel->def->width == MRC_WIDTH_INVERSE ? 1 / kernel->gamma : sqrt(0.5 / kernel->gamma);
 }
 
+/* Whether squares of distances overflow where the kernel is not yet zero, or vanish where it is not
+ * yet one: at some 700 widths, and at 1e-8 of one. */
+static bool is_beyond_squares(const mrc_kernel_part *kernel)
+{
+    static const double least = 1e-145, most = 1e151;
+    return kernel->def->term == MRC_TERM_SQUARE && kernel->sigma != 0 &&
+           !(kernel->sigma >= least && kernel->sigma <= most);
+}
+
 mercer_status mrc_part_resolve(mrc_kernel_part *kernel, mercer_ctx *ctx, const mercer_rows *rows,
                                double *median, mercer_error *err)
 {
@@ -242,6 +251,12 @@ mercer_status mrc_part_resolve(mrc_kernel_part *kernel, mercer_ctx *ctx, const m
                      kernel->sigma, from_rows ? ", the median distance between rows," : "",
                      kernel->def->width == MRC_WIDTH_INVERSE ? "1/sigma" : "1/(2 sigma^2)",
                      from_rows ? "; scale the columns" : "");
+    else if (is_beyond_squares(kernel))
+        rc = mrc_fail(err, from_rows ? MERCER_ERR_DATA : MERCER_ERR_ARGUMENT,
+                      "kernel %s: sigma=%g%s makes squares of distances overflow or vanish%s",
+                      kernel->def->entry.name, kernel->sigma,
+                      from_rows ? ", the median distance between rows," : "",
+                      from_rows ? "; scale the columns" : "");
     return rc;
 }
 
