@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fits to rows that are spread over ranks: the model of one rank, bit for bit, whatever the number
- * of ranks and threads; and no rank is left behind where one fails. */
+ * of ranks and threads; and no rank is left behind where one fails.
+ *
+ * `test_spread all`, one of the long tests, compares every fit on 1, 2, 3, 4 and 7 ranks. Without a
+ * word each fit is compared on one of these numbers, the next fit on another, fits of many rows and
+ * long searches are left out, and fewer of the calls that can fail do. */
 #include "ranks.h"
 
 #include "base/strips.h"
+
+static bool all_of_it;
 
 /* Sparse rows: those of a table, or of a part of it. */
 struct entries {
@@ -217,9 +223,12 @@ static void run_fit(struct spread_fit *f, int size, int threads, struct rank *ra
 
 static void check_fit(struct spread_fit f)
 {
-    static const int sizes[] = {1, 2, 3, 4, 7}, threads[] = {1, 1, 2, 1, 1};
+    enum { SIZES = 5 };
+    static const int sizes[SIZES] = {3, 7, 2, 4, 1}, threads[SIZES] = {2, 1, 1, 1, 1};
+    static size_t fits;
+    size_t turn = fits++ % SIZES;
     fit_alone(&f, 2);
-    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+    for (size_t s = all_of_it ? 0 : turn; s < (all_of_it ? SIZES : turn + 1); s++) {
         struct rank ranks[MAX_RANKS] = {0};
         run_fit(&f, sizes[s], threads[s], ranks);
         for (int r = 0; r < sizes[s]; r++)
@@ -580,7 +589,8 @@ static void test_rkpca(void **state)
     check_fit(f);
     for (int64_t i = 0; i < 2 * (int64_t)MANY; i++) /* a few rows again and again */
         many[i] = many[i % 200];
-    check_fit(f);
+    if (all_of_it)
+        check_fit(f);
     free(x);
     free(wide);
     free(many);
@@ -692,6 +702,7 @@ static void test_sparse_rows(void **state)
     check_fit(f);
     f.kernel = "laplacian:gamma=0.001";
     f.scale = NULL;
+    f.n = all_of_it ? N : 1300; /* two parts */
     check_fit(f);
     f = base;
     f.n = MANY;
@@ -963,6 +974,7 @@ static void test_kfd(void **state)
 /* Features learnt one after the other, with the heads that predict from them. */
 static void check_deflation(const char *method)
 {
+    const bool is_kpls = strcmp(method, "kpls") == 0, is_smc = strcmp(method, "smc") == 0;
     enum { N = 3077, D = 3, OUT = 2, MANY = 17123, FEW = 3500, WIDE = 40 };
     static const int64_t counts[] = {2, 257, 2499, 2500, 3077};
     static const char *const kernels[] = {"poly:degree=2", "0.5*rbf:sigma=9 + 2*linear", "rbf"};
@@ -1008,19 +1020,20 @@ static void check_deflation(const char *method)
         f.center = k == 1 ? "none" : NULL;
         check_fit(f);
         /* A share of the targets. Where it is not reached, smc and sma try every row in turn. */
-        f.components = strcmp(method, "kpls") == 0 ? 0.6 : 0.2;
+        f.components = is_kpls ? 0.6 : 0.2;
         f.values = NULL;
         f.codes = codes;
-        check_fit(f);
+        if (all_of_it || k == (is_smc ? 2 : 1)) /* the others take hundreds of features */
+            check_fit(f);
     }
     f = base;
     f.components = MERCER_COMPONENTS_BOUND;
-    if (strcmp(method, "smc") != 0) /* which then tries every row in turn */
+    if (!is_smc && (all_of_it || is_kpls)) /* smc then tries every row in turn */
         check_fit(f);
     f = base;
     f.kernel = "linear";
     f.components = 2;
-    if (strcmp(method, "kpls") == 0)
+    if (is_kpls)
         f.store = NULL; /* products go through the rows */
     check_fit(f);
     f = base;
@@ -1059,7 +1072,8 @@ static void check_deflation(const char *method)
         codes[i] = i < 8 ? i : (ring[i * 2] > 0) + 2 * (ring[i * 2 + 1] > 0) + 4 * (i > 17000);
     f.codes = codes;
     f.components = 8;
-    check_fit(f);
+    if (all_of_it || is_kpls)
+        check_fit(f);
     free(x);
     free(y);
     free(ring);
@@ -1535,9 +1549,10 @@ static void test_calls_must_be_the_same(void **state)
 static void fail_everywhere(struct spread_fit f)
 {
     enum { SIZE = 3 };
+    const int64_t share = all_of_it ? 8 : 2;
     for (int failing = 0; failing < SIZE; failing++) {
         bool failed = true;
-        for (int64_t k = 0; failed; k += 1 + k / 8) { /* all of the first, some of the others */
+        for (int64_t k = 0; failed; k += 1 + k / share) { /* all of the first, some of the others */
             struct rank_world world = {.size = SIZE, .fail_rank = -1};
             struct rank ranks[MAX_RANKS] = {0};
             for (int r = 0; r < SIZE; r++) {
@@ -1552,7 +1567,7 @@ static void fail_everywhere(struct spread_fit f)
                              failing, r, (int)ranks[r].rc, ranks[r].why.text);
         }
         failed = true;
-        for (int64_t k = 0; failed; k += 1 + k / 8) {
+        for (int64_t k = 0; failed; k += 1 + k / share) {
             struct rank_world world = {.size = SIZE, .fail_rank = failing, .fail_call = k};
             struct rank ranks[MAX_RANKS] = {0};
             for (int r = 0; r < SIZE; r++) {
@@ -1620,8 +1635,9 @@ static void test_failures_end_all_ranks(void **state)
     free(codes);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    all_of_it = argc == 2 && strcmp(argv[1], "all") == 0;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_few_rows),
         cmocka_unit_test(test_kernels_and_options),
