@@ -6,6 +6,7 @@
  * dense rows of a linear kernel where few products are wanted. Else the order is: a low-rank factor
  * where it pays, the dense matrix where it fits the budget, the stream. */
 #include "base/bytes.h"
+#include "base/running.h"
 #include "gram/factor.h"
 #include "gram/rows.h"
 #include "gram/tiled.h"
@@ -201,10 +202,9 @@ static mercer_status agree_on_columns(const struct plan *p, const mrc_gram *g, i
     mercer_status rc = MERCER_OK;
     plan_init(&whole, g, g->span.total, p->request);
     *worth = 1.1 * worthwhile_columns(&whole, g);
-    if (g->span.spread) {
+    if (g->span.spread)
         MRC_TRY(mrc_comm_largest(g->ctx, &least, err));
-        MRC_TRY(mrc_comm_broadcast(g->ctx, worth, sizeof *worth, err));
-    }
+    MRC_TRY(mrc_decide_numbers(g->ctx, &g->span, worth, 1, err));
     *most = (int64_t)-least;
 out:
     return rc;

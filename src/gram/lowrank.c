@@ -12,7 +12,7 @@
  *
  * Centring subtracts the column means of F in place. */
 #include "base/order.h"
-#include "base/strips.h"
+#include "base/running.h"
 #include "gram/factor.h"
 #include "gram/store.h"
 
@@ -339,14 +339,12 @@ out:
 static mercer_status find_pivots(struct factorisation *f, mercer_error *err)
 {
     mercer_ctx *ctx = f->g->ctx;
-    bool spread = f->g->span.spread;
     mercer_status rc = MERCER_OK;
     choose_pool(f);
     MRC_TRY(fetch_pool(f, err));
-    if (!spread || ctx->comm.table.rank == 0)
+    if (mrc_decides(ctx, &f->g->span))
         mrc_serial(ctx, choose_pivots, f); /* it calls BLAS */
-    if (spread)
-        MRC_TRY(mrc_comm_broadcast(ctx, &f->chosen, sizeof f->chosen, err));
+    MRC_TRY(mrc_decide(ctx, &f->g->span, &f->chosen, sizeof f->chosen, err));
     MRC_TRY(gather_pivots(f, err));
 out:
     return rc;
@@ -595,8 +593,7 @@ static mercer_status factorise(const mrc_gram *g, const mrc_store_plan *plan, mr
             history.sum[history.count++] = f.left.sum;
             bool hopeless = f.columns >= 2 * MRC_PANEL &&
                             history_forecast(&history, target_of(&f)) > plan->give_up;
-            if (g->span.spread) /* logarithms differ from processor to processor, too */
-                MRC_TRY(mrc_comm_broadcast(g->ctx, &hopeless, sizeof hopeless, err));
+            MRC_TRY(mrc_decide(g->ctx, &g->span, &hopeless, sizeof hopeless, err));
             if (hopeless && doubtful)
                 break; /* one forecast alone may see a step between two plateaus */
             doubtful = hopeless;
@@ -691,8 +688,7 @@ static mercer_status lowrank_apply_rows(const mrc_factor *f, mrc_pick j, const d
     MRC_TRY(mrc_factor_rows_of_all(f, j.rows, j.count, rows, err));
     MRC_TRY(mrc_tall_times_checked(f->ctx, j.count, l, f->rank, 1, rows, f->rank, inner, l, 0, out,
                                    l, err));
-    if (f->span.spread) /* BLAS differs from processor to processor */
-        MRC_TRY(mrc_comm_broadcast(f->ctx, out, j.count * l * (int64_t)sizeof *out, err));
+    MRC_TRY(mrc_decide_numbers(f->ctx, &f->span, out, j.count * l, err));
 out:
     mrc_free(rows);
     return rc;

@@ -124,15 +124,6 @@ static int64_t place_of(const mrc_residual_gram *def, int64_t row)
     return at >= 0 && at < def->n ? at : -1;
 }
 
-/* Rank 0 says what these numbers are, where rows are spread: BLAS differs from processor to
- * processor. */
-static mercer_status decide(const mrc_residual_gram *def, double *x, int64_t count,
-                            mercer_error *err)
-{
-    return def->span.spread ? mrc_comm_broadcast(def->ctx, x, count * (int64_t)sizeof *x, err)
-                            : MERCER_OK;
-}
-
 /* ---- the factor's coordinates ---- */
 
 /* What is left of rows J of F: F_J (I - QQ'), count x q. */
@@ -420,7 +411,7 @@ static mercer_status energies_by_inner(mrc_residual_gram *def, const int64_t *ro
                 out[first + i] += factor[i * q + c] * product[i * q + c];
         }
     }
-    MRC_TRY(decide(def, out, count, err));
+    MRC_TRY(mrc_decide_numbers(def->ctx, &def->span, out, count, err));
 out:
     mrc_free(factor);
     mrc_free(product);
@@ -476,7 +467,8 @@ mercer_status mrc_residual_gram_evaluate(mrc_residual_gram *def, const int64_t *
     }
     if (def->inner) {
         MRC_TRY(project_inner(def, err));
-        MRC_TRY(decide(def, def->inner, factor_of(def)->rank * factor_of(def)->rank, err));
+        MRC_TRY(mrc_decide_numbers(def->ctx, &def->span, def->inner,
+                                   factor_of(def)->rank * factor_of(def)->rank, err));
         MRC_TRY(mrc_factor_quadratic(factor_of(def), def->inner, def->energy, err));
     } else if (def->held_rows) {
         memset(def->energy, 0, (size_t)def->n * sizeof *def->energy);
@@ -697,7 +689,7 @@ static mercer_status take_by_factor(mrc_residual_gram *def, int64_t p, bool ener
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2(&weights, q, 3, sizeof *weights, err));
     MRC_TRY(left_of_factor_rows(def, &p, 1, v, err));
-    MRC_TRY(decide(def, v, q, err));
+    MRC_TRY(mrc_decide_numbers(def->ctx, &def->span, v, q, err));
     for (int64_t c = 0; c < q; c++)
         norm2 += v[c] * v[c];
     *left = norm2;
@@ -708,7 +700,7 @@ static mercer_status take_by_factor(mrc_residual_gram *def, int64_t p, bool ener
     double *image = weights + 2 * q; /* S v */
     if (energies) {
         mrc_gemm(false, false, q, 1, q, 1, def->inner, q, v, 1, 0, image, 1);
-        MRC_TRY(decide(def, image, q, err));
+        MRC_TRY(mrc_decide_numbers(def->ctx, &def->span, image, q, err));
         def->data_norm2 = 0;
         for (int64_t c = 0; c < q; c++)
             def->data_norm2 += v[c] * image[c];

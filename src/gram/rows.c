@@ -14,9 +14,8 @@
  * parts. */
 #include "gram/rows.h"
 
-#include "base/comm.h"
 #include "base/order.h"
-#include "base/strips.h"
+#include "base/running.h"
 #include "gram/tiled.h"
 #include "linalg/linalg.h"
 #include "linalg/panel.h"
@@ -656,8 +655,7 @@ static mercer_status rows_eigen_bound(void *self, double *out, mercer_error *err
     /* Products of four values of X are numbers here, and rounding is a share of d eps of them. */
     double bound = sqrt(sqrt(mrc_dot(square, square, d * d))) * (1 + 4 * (double)d * DBL_EPSILON);
     *out = inner_factor(s) * bound;
-    if (g->span.spread) /* BLAS differs from processor to processor */
-        MRC_TRY(mrc_comm_broadcast(g->ctx, out, sizeof *out, err));
+    MRC_TRY(mrc_decide_numbers(g->ctx, &g->span, out, 1, err));
 out:
     mrc_free(square);
     return rc;

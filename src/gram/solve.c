@@ -234,14 +234,6 @@ static void basis_destroy(struct basis *b)
     mrc_free(b->turned);
 }
 
-/* Rank 0 says what these numbers are, where rows are spread: LAPACK and BLAS differ from processor
- * to processor. */
-static mercer_status decide(const mrc_factor *f, double *x, int64_t count, mercer_error *err)
-{
-    return f->span.spread ? mrc_comm_broadcast(f->ctx, x, count * (int64_t)sizeof *x, err)
-                          : MERCER_OK;
-}
-
 static mercer_status basis_init(struct basis *b, const mrc_factor *f, const double *y, int64_t l,
                                 mercer_error *err)
 {
@@ -255,15 +247,12 @@ static mercer_status basis_init(struct basis *b, const mrc_factor *f, const doub
     MRC_TRY(mrc_alloc2(&inner, q, l, sizeof *inner, err));
     MRC_TRY(mrc_factor_inner(f, NULL, b->vectors, err));
     mrc_progress(f->ctx, "eigenvalues", -1);
-    if (!f->span.spread || f->ctx->comm.table.rank == 0)
-        MRC_TRY(mrc_eigen_symmetric(f->ctx, q, b->vectors, b->values, err));
-    MRC_TRY(decide(f, b->values, q, err));
-    MRC_TRY(decide(f, b->vectors, q * q, err));
+    MRC_TRY(mrc_eigen_symmetric_of_all(f->ctx, &f->span, q, b->vectors, b->values, err));
     for (int64_t j = 0; j < q; j++)
         b->values[j] = fmax(b->values[j], 0);
     MRC_TRY(mrc_factor_transposed_times(f, y, l, inner, err));
     mrc_tall_times(f->ctx, q, l, q, 1, b->vectors, q, inner, l, 0, b->turned, l);
-    MRC_TRY(decide(f, b->turned, q * l, err));
+    MRC_TRY(mrc_decide_numbers(f->ctx, &f->span, b->turned, q * l, err));
 out:
     mrc_free(inner);
     return rc;
@@ -414,7 +403,7 @@ static mercer_status choose_ridge(const mrc_gram *g, const struct basis *b, cons
                  "the leave-one-out errors have no digits for any ridge: each row is predicted "
                  "only from its own target; give a ridge");
     out->ridge = mrc_ridge_at(best);
-    MRC_TRY(decide(b->f, &out->ridge, 1, err));
+    MRC_TRY(mrc_decide_numbers(b->f->ctx, &b->f->span, &out->ridge, 1, err));
 out:
     loo_destroy(&w, g->ctx->threads);
     return rc;
@@ -576,7 +565,7 @@ static mercer_status solve_factor(mrc_gram *g, const struct basis *b, const stru
         for (int64_t j = 0; j < q * l; j++)
             inner[j] -= out->mu * out->weights[j];
         MRC_TRY(inverse_times(b, out->mu, inner, l, scratch, step, err));
-        MRC_TRY(decide(f, step, q * l, err));
+        MRC_TRY(mrc_decide_numbers(f->ctx, &f->span, step, q * l, err));
         for (int64_t j = 0; j < q * l; j++)
             out->weights[j] += step[j];
         MRC_TRY(mrc_factor_times(f, out->weights, l, out->fitted, err));

@@ -6,8 +6,8 @@
  * eps kmax, with the eps of the store; smaller ones are rounding, and negative ones below the
  * opposite are reported. */
 #include "base/order.h"
+#include "base/running.h"
 #include "base/share.h"
-#include "base/strips.h"
 #include "gram/factor.h"
 #include "gram/store.h"
 
@@ -182,21 +182,18 @@ static mercer_status leading_pairs_of_all(const mrc_gram *g, int64_t m, double *
                                           int64_t count, double share, mrc_spectrum *out,
                                           double **leading, mercer_error *err)
 {
-    bool first = g->ctx->comm.table.rank == 0;
+    const bool first = mrc_decides(g->ctx, &g->span);
     mercer_status rc = MERCER_OK;
-    if (!g->span.spread)
-        return leading_pairs(g, m, matrix, count, share, out, leading, err);
     if (first)
         MRC_TRY(leading_pairs(g, m, matrix, count, share, out, leading, err));
-    MRC_TRY(mrc_comm_broadcast(g->ctx, &out->count, sizeof out->count, err));
-    MRC_TRY(mrc_comm_broadcast(g->ctx, &out->most_negative, sizeof out->most_negative, err));
+    MRC_TRY(mrc_decide(g->ctx, &g->span, &out->count, sizeof out->count, err));
+    MRC_TRY(mrc_decide_numbers(g->ctx, &g->span, &out->most_negative, 1, err));
     if (!first) {
         MRC_TRY(mrc_alloc(&out->values, out->count, sizeof *out->values, err));
         MRC_TRY(mrc_alloc2_raw(leading, m, out->count, sizeof **leading, err));
     }
-    MRC_TRY(
-        mrc_comm_broadcast(g->ctx, out->values, out->count * (int64_t)sizeof *out->values, err));
-    MRC_TRY(mrc_comm_broadcast(g->ctx, *leading, m * out->count * (int64_t)sizeof **leading, err));
+    MRC_TRY(mrc_decide_numbers(g->ctx, &g->span, out->values, out->count, err));
+    MRC_TRY(mrc_decide_numbers(g->ctx, &g->span, *leading, m * out->count, err));
 out:
     return rc;
 }

@@ -15,7 +15,7 @@
  * last rows where they do not fill a block. What comes of R in the end is rank 0's. */
 #include "heads/heads.h"
 
-#include "base/comm.h"
+#include "base/running.h"
 #include "linalg/linalg.h"
 
 #include <math.h>
@@ -171,19 +171,17 @@ out:
     return rc;
 }
 
-/* The parts of the head as rank 0 has them: LAPACK differs from processor to processor. */
+/* The parts of the head as rank 0 has them. */
 static mercer_status decide(mercer_ctx *ctx, const mrc_head_data *data, struct steps *s,
                             mrc_head *head, mercer_error *err)
 {
-    const int64_t l = data->l, o = data->outputs, bytes = (int64_t)sizeof(double);
+    const int64_t l = data->l, o = data->outputs;
     mercer_status rc = MERCER_OK;
-    if (!data->span.spread)
-        return rc;
-    MRC_TRY(mrc_comm_broadcast(ctx, head->center, l * bytes, err));
-    MRC_TRY(mrc_comm_broadcast(ctx, head->intercept, o * bytes, err));
-    MRC_TRY(mrc_comm_broadcast(ctx, head->basis, l * l * bytes, err));
-    MRC_TRY(mrc_comm_broadcast(ctx, head->weights, l * o * bytes, err));
-    MRC_TRY(mrc_comm_broadcast(ctx, &s->correlated, sizeof s->correlated, err));
+    MRC_TRY(mrc_decide_numbers(ctx, &data->span, head->center, l, err));
+    MRC_TRY(mrc_decide_numbers(ctx, &data->span, head->intercept, o, err));
+    MRC_TRY(mrc_decide_numbers(ctx, &data->span, head->basis, l * l, err));
+    MRC_TRY(mrc_decide_numbers(ctx, &data->span, head->weights, l * o, err));
+    MRC_TRY(mrc_decide(ctx, &data->span, &s->correlated, sizeof s->correlated, err));
 out:
     return rc;
 }

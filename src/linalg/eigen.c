@@ -11,6 +11,7 @@
 #include "linalg/linalg.h"
 
 #include "base/aside.h"
+#include "base/running.h"
 
 #include <cblas.h>
 #include <lapacke.h>
@@ -458,5 +459,17 @@ mercer_status mrc_eigen_symmetric(mercer_ctx *ctx, int64_t n, double *a, double 
     MRC_TRY(conquer(ctx, &t, n, a, values, err));
 out:
     mrc_tridiagonal_destroy(&t);
+    return rc;
+}
+
+mercer_status mrc_eigen_symmetric_of_all(mercer_ctx *ctx, const mrc_span *span, int64_t n,
+                                         double *a, double *values, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    if (mrc_decides(ctx, span))
+        MRC_TRY(mrc_eigen_symmetric(ctx, n, a, values, err));
+    MRC_TRY(mrc_decide_numbers(ctx, span, values, n, err));
+    MRC_TRY(mrc_decide_numbers(ctx, span, a, n * n, err));
+out:
     return rc;
 }

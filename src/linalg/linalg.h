@@ -105,6 +105,10 @@ mercer_status mrc_wide_svd(mercer_ctx *ctx, double *a, int64_t k, int64_t n, dou
 mercer_status mrc_eigen_symmetric(mercer_ctx *ctx, int64_t n, double *a, double *values,
                                   mercer_error *err);
 
+/* The same of a matrix that all ranks have, where rows are spread, as rank 0 finds them. */
+mercer_status mrc_eigen_symmetric_of_all(mercer_ctx *ctx, const mrc_span *span, int64_t n,
+                                         double *a, double *values, mercer_error *err);
+
 /* The same in two steps, for leading pairs of large matrices: first all eigenvalues (increasing),
  * ... */
 typedef struct mrc_tridiagonal {

@@ -19,6 +19,7 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from harness import Skip, program, run_tests, test  # noqa: E402
+from ranks import SURROUNDINGS, without_times  # noqa: E402
 
 MERCER = program()
 KIND = sys.argv.pop(2)
@@ -28,9 +29,6 @@ OPTIONS = {"openmpi": ["-q", "--oversubscribe", "--allow-run-as-root"], "mpich":
 RANK_VARIABLE = {"openmpi": "OMPI_COMM_WORLD_RANK", "mpich": "PMI_RANK"}[KIND]
 SIZE_VARIABLE = {"openmpi": "OMPI_COMM_WORLD_SIZE", "mpich": "PMI_SIZE"}[KIND]
 LAUNCHER_WORDS = {"openmpi": "Open MPI", "mpich": "HYDRA"}[KIND]
-SURROUNDINGS = {name: value for name, value in os.environ.items()
-                if not re.match("OMPI_|PMI|PMIX_|SLURM_|COLUMNS|MPI_LOCAL", name)}
-SURROUNDINGS["OMP_NUM_THREADS"] = "1"
 
 
 def launcher():
@@ -107,15 +105,6 @@ def make_data(name="data.csv", rows=61, seed=1):
         print("a,b,c,d,label", file=out)
         for row in x:
             print(*(f"{value:.6f}" for value in row), "yes" if row[0] + row[1] * row[2] > 0 else "no", sep=",", file=out)
-
-
-def without_times(text):
-    """A report without what another run changes: times, and the machine's part that a rank has."""
-    report = json.loads(text)
-    for key in list(report):
-        if key.startswith("seconds") or key in ("peak_memory_bytes", "threads", "store_reason"):
-            del report[key]
-    return json.dumps(report, indent=1)
 
 
 TUNED = ["evaluate", "data.csv", "-m", "kpls", "--tune", "kernel.sigma=0.25:4:*2", "-n", "3"]

@@ -409,15 +409,12 @@ out:
 static mercer_status keep_points(mrc_frame *f, mercer_ctx *ctx, const mrc_selection *s,
                                  int64_t **which, double **residual, mercer_error *err)
 {
-    const int64_t number = (int64_t)sizeof(double);
-    const bool decides = !f->span.spread || ctx->comm.table.rank == 0;
     int64_t m = s->def.count;
     mercer_status rc = MERCER_OK;
-    if (f->span.spread)
-        MRC_TRY(mrc_comm_broadcast(ctx, &m, sizeof m, err));
+    MRC_TRY(mrc_decide(ctx, &f->span, &m, sizeof m, err));
     MRC_TRY(mrc_alloc(which, m, sizeof **which, err));
     MRC_TRY(mrc_alloc(residual, m, sizeof **residual, err));
-    if (decides && m > 0) {
+    if (mrc_decides(ctx, &f->span) && m > 0) {
         memcpy(*which, s->def.selected, (size_t)m * sizeof **which);
         memcpy(*residual, s->residual, (size_t)m * sizeof **residual);
         MRC_TRY(take_basis(f, &s->def, err));
@@ -426,12 +423,10 @@ static mercer_status keep_points(mrc_frame *f, mercer_ctx *ctx, const mrc_select
         MRC_TRY(mrc_alloc2(&f->basis, m, m, sizeof(double), err));
         MRC_TRY(mrc_alloc2(&f->own, m, m, sizeof(double), err));
     }
-    if (f->span.spread) {
-        MRC_TRY(mrc_comm_broadcast(ctx, *which, m * (int64_t)sizeof **which, err));
-        MRC_TRY(mrc_comm_broadcast(ctx, *residual, m * number, err));
-        MRC_TRY(mrc_comm_broadcast(ctx, f->basis, m * m * number, err));
-        MRC_TRY(mrc_comm_broadcast(ctx, f->own, m * m * number, err));
-    }
+    MRC_TRY(mrc_decide(ctx, &f->span, *which, m * (int64_t)sizeof **which, err));
+    MRC_TRY(mrc_decide_numbers(ctx, &f->span, *residual, m, err));
+    MRC_TRY(mrc_decide_numbers(ctx, &f->span, f->basis, m * m, err));
+    MRC_TRY(mrc_decide_numbers(ctx, &f->span, f->own, m * m, err));
 out:
     return rc;
 }
@@ -672,23 +667,6 @@ out:
     return rc;
 }
 
-/* Eigenpairs as mrc_eigen_symmetric() has them, as rank 0 finds them where rows are spread: LAPACK
- * differs from processor to processor. */
-static mercer_status find_pairs(const mrc_frame *f, mercer_ctx *ctx, double *scatter,
-                                double *values, mercer_error *err)
-{
-    const int64_t m = f->m, bytes = (int64_t)sizeof(double);
-    mercer_status rc = MERCER_OK;
-    if (!f->span.spread || ctx->comm.table.rank == 0)
-        MRC_TRY(mrc_eigen_symmetric(ctx, m, scatter, values, err));
-    if (f->span.spread) {
-        MRC_TRY(mrc_comm_broadcast(ctx, values, m * bytes, err));
-        MRC_TRY(mrc_comm_broadcast(ctx, scatter, m * m * bytes, err));
-    }
-out:
-    return rc;
-}
-
 /* Leading eigenpairs of the scatter of the coordinates: the spectrum, and B = C W. */
 static mercer_status find_directions(const mrc_frame *f, mercer_ctx *ctx,
                                      const mrc_problem *problem, double total, mrc_expansion *e,
@@ -706,7 +684,7 @@ static mercer_status find_directions(const mrc_frame *f, mercer_ctx *ctx,
     for (int64_t i = 0; i < m * m; i++) /* LAPACK would scale, too, but not by a power of two */
         scatter[i] /= unit;
     MRC_TRY(choice->weights ? find_weighted(f, ctx, choice->weights, unit, scatter, values, err)
-                            : find_pairs(f, ctx, scatter, values, err));
+                            : mrc_eigen_symmetric_of_all(ctx, &f->span, m, scatter, values, err));
     model->correlated = choice->weights != NULL;
     for (int64_t j = 0; j < m; j++)
         leading[j] = values[m - 1 - j] * unit;

@@ -18,13 +18,6 @@
 static const double DELTA = 0.1;
 enum { TOGETHER = 8 }; /* running sums that a rank hands on at a time */
 
-/* Numbers of all ranks are rank 0's: BLAS and logarithms differ from processor to processor. */
-static mercer_status decide(const mrc_deflation *dual, double *x, int64_t count, mercer_error *err)
-{
-    return dual->span.spread ? mrc_comm_broadcast(dual->ctx, x, count * (int64_t)sizeof *x, err)
-                             : MERCER_OK;
-}
-
 double mrc_deflation_coordinate(const mrc_deflation *dual, mrc_deflation_scale scale, int64_t t,
                                 int64_t j)
 {
@@ -197,7 +190,7 @@ mercer_status mrc_bound_terms(mrc_deflation *dual, mrc_deflation_scale scale, co
         terms[MERCER_BOUND_COMPLEXITY] = 2 * sqrt(c2) / n * radius2 * sqrt(spread);
         terms[MERCER_BOUND_CONFIDENCE] = 3 * sqrt(c2) * radius2 * sqrt(log(2 / DELTA) / (2 * n));
     }
-    MRC_TRY(decide(dual, bound, k * MERCER_BOUND_COLUMNS, err));
+    MRC_TRY(mrc_decide_numbers(dual->ctx, &dual->span, bound, k * MERCER_BOUND_COLUMNS, err));
 out:
     mrc_free(y2);
     mrc_free(means);

@@ -132,14 +132,6 @@ static mercer_status square(const mrc_deflation *dual, const double *v, double *
     return mrc_deflation_dot(dual, v, v, 1, out, err);
 }
 
-/* Numbers that every rank has computed for itself: rank 0's, since BLAS and LAPACK differ from
- * processor to processor. */
-static mercer_status decide(const mrc_deflation *dual, double *x, int64_t count, mercer_error *err)
-{
-    return dual->span.spread ? mrc_comm_broadcast(dual->ctx, x, count * (int64_t)sizeof *x, err)
-                             : MERCER_OK;
-}
-
 /* ---- what the features leave ---- */
 
 mercer_status mrc_deflation_column_norms2(mrc_deflation *dual, const double **out,
@@ -575,9 +567,9 @@ mercer_status mrc_deflation_lead(mrc_deflation *dual, const double *w, int64_t c
     MRC_TRY(mrc_alloc(&values, m, sizeof *values, err));
     MRC_TRY(mrc_gram_apply(dual->gram, w, m, product, err));
     MRC_TRY(mrc_tall_product_of_span(dual->ctx, w, m, m, product, m, m, &dual->span, inner, err));
-    if (!dual->span.spread || dual->ctx->comm.table.rank == 0)
+    if (mrc_decides(dual->ctx, &dual->span))
         MRC_TRY(mrc_eigen_symmetric(dual->ctx, m, inner, values, err));
-    MRC_TRY(decide(dual, inner + (m - 1) * m, m, err));
+    MRC_TRY(mrc_decide_numbers(dual->ctx, &dual->span, inner + (m - 1) * m, m, err));
     const double *a = inner + (m - 1) * m;
     for (int64_t i = 0; i < n; i++) {
         beta[i] = image[i] = 0;
@@ -663,7 +655,7 @@ static mercer_status solve_coefficients(const mrc_deflation *dual, int64_t point
         mrc_parfor_sized(dual->ctx, (points + SOLVED_ROWS - 1) / SOLVED_ROWS,
                          (double)points * (double)k * (double)k, solve_range, &p);
     if (dual->sparse) /* else these are rows of this rank alone */
-        MRC_TRY(decide(dual, a, points * k, err));
+        MRC_TRY(mrc_decide_numbers(dual->ctx, &dual->span, a, points * k, err));
 out:
     mrc_free(m);
     return rc;

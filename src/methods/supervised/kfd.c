@@ -83,23 +83,6 @@ static void discriminants_destroy(struct discriminants *d)
     mrc_free(d->features);
 }
 
-/* Eigenpairs as mrc_eigen_symmetric() has them; rank 0's where rows are spread, since LAPACK
- * differs from processor to processor. */
-static mercer_status find_pairs(mercer_ctx *ctx, const mrc_span *span, int64_t c, double *e,
-                                double *values, mercer_error *err)
-{
-    const int64_t bytes = (int64_t)sizeof(double);
-    mercer_status rc = MERCER_OK;
-    if (!span->spread || ctx->comm.table.rank == 0)
-        MRC_TRY(mrc_eigen_symmetric(ctx, c, e, values, err));
-    if (span->spread) {
-        MRC_TRY(mrc_comm_broadcast(ctx, values, c * bytes, err));
-        MRC_TRY(mrc_comm_broadcast(ctx, e, c * c * bytes, err));
-    }
-out:
-    return rc;
-}
-
 /* Features from what is fitted, in blocks of whole strips, as a rank has them: mrc_tall_times()
  * cuts longer ones otherwise. */
 static void combine_fitted(mercer_ctx *ctx, const mrc_regression *r, int64_t n,
@@ -125,7 +108,7 @@ static mercer_status lead(mercer_ctx *ctx, struct rows_of_classes *rows, int64_t
     MRC_TRY(mrc_alloc2(&e, c, c, sizeof *e, err));
     MRC_TRY(mrc_alloc(&values, c, sizeof *values, err));
     MRC_TRY(between_classes(ctx, rows, e, err));
-    MRC_TRY(find_pairs(ctx, &rows->span, c, e, values, err));
+    MRC_TRY(mrc_eigen_symmetric_of_all(ctx, &rows->span, c, e, values, err));
     while (d->l < c - 1 && d->l < wanted && values[c - 1 - d->l] > fmin(floor, 0.1))
         d->l++;
     if (d->l == 0)
@@ -163,8 +146,7 @@ static mercer_status direction_norms(mercer_ctx *ctx, const struct rows_of_class
     for (int64_t i = 0; i < count; i++)
         for (int64_t j = 0; j < l; j++)
             norms[j] += w[i * l + j] * (s->f ? w : d->features)[i * l + j];
-    if (rows->span.spread) /* BLAS differs from processor to processor */
-        MRC_TRY(mrc_comm_broadcast(ctx, norms, l * (int64_t)sizeof *norms, err));
+    MRC_TRY(mrc_decide_numbers(ctx, &rows->span, norms, l, err));
 out:
     mrc_free(w);
     return rc;

@@ -193,8 +193,7 @@ static mercer_status judge_variance(mercer_ctx *ctx, const mrc_problem *problem,
         if (off > 0)
             *share = fmax(*share, whole > 0 ? off / whole : INFINITY);
     }
-    if (s->f->span.spread) /* kernel values differ from processor to processor */
-        MRC_TRY(mrc_comm_broadcast(ctx, share, sizeof *share, err));
+    MRC_TRY(mrc_decide_numbers(ctx, &s->f->span, share, 1, err));
 out:
     mrc_free(coordinates);
     return rc;
