@@ -287,6 +287,26 @@ static mercer_status try_lowrank(mrc_gram *g, struct plan *p, bool asked, mercer
         (long long)reached, (long long)n, residual, p->budget_text.text);
 }
 
+/* Sparse rows of a dot product that are spread over ranks: of the matrix there are products, as
+ * many as are asked for, and the model is the map that a linear kernel is. */
+static mercer_status check_products(const mrc_gram *g, const mrc_gram_request *request,
+                                    mercer_error *err)
+{
+    if (!mrc_kernel_is_linear(g->kernel))
+        return mrc_fail_at(err, MERCER_ERR_UNSUPPORTED, MRC_AT(.key = "kernel"),
+                           "sparse rows that are spread over ranks: a model of kernel %s holds all "
+                           "of them; kernel linear with scale unit is the same on rows of length "
+                           "one, or take method nystroem, or fit on one rank",
+                           mrc_kernel_name(g->kernel));
+    if (!(request->products > 0))
+        return mrc_fail_at(err, MERCER_ERR_UNSUPPORTED, MRC_AT(.key = "method"),
+                           "sparse rows that are spread over ranks: of a linear kernel only "
+                           "products with the matrix are shared, which are enough for a number of "
+                           "components of kpca, pca, kpls and pls, much below that of rows; take "
+                           "one of these, method nystroem, another kernel, or fit on one rank");
+    return MERCER_OK;
+}
+
 static mercer_status choose(struct plan *plan, mrc_gram *g, const mrc_gram_request *request,
                             char *reason, size_t size, mercer_error *err)
 {
@@ -312,12 +332,9 @@ static mercer_status choose(struct plan *plan, mrc_gram *g, const mrc_gram_reque
         return build(plan, g, &mrc_store_precomputed, &none, err);
     }
     if (is_implicit(g) && (!asked || store == &mrc_store_lowrank)) {
-        if (g->span.spread && !request->few_columns)
-            return mrc_fail_at(err, MERCER_ERR_UNSUPPORTED, MRC_AT(.key = "kernel"),
-                               "sparse rows that are spread over ranks: products with the matrix "
-                               "of kernel %s go through all of them, and are not shared yet; take "
-                               "method nystroem, another kernel, or fit on one rank",
-                               mrc_kernel_name(g->kernel));
+        rc = g->span.spread && !request->few_columns ? check_products(g, request, err) : MERCER_OK;
+        if (rc != MERCER_OK)
+            return rc;
         if (plan->solver >= plan->room)
             return refuse(plan, g, "the workspace of a fit", plan->common + plan->solver, "memory",
                           "raise it, or ask for fewer components", err);

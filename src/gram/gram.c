@@ -8,6 +8,7 @@
 
 #include "base/running.h"
 #include "gram/factor.h"
+#include "linalg/linalg.h"
 
 #include <float.h>
 #include <math.h>
@@ -354,31 +355,12 @@ static bool centers_here(const mrc_gram *g)
     return g->centered && !(g->store->caps & MRC_STORE_CENTERS);
 }
 
-struct columns {
-    const double *v;
-    int64_t n, l;
-};
-
-static mercer_status add_columns(void *arg, int64_t begin, int64_t end, double *sums,
-                                 mercer_error *err)
-{
-    const struct columns *w = arg;
-    (void)err;
-    for (int64_t i = 0; i < w->n; i++)
-        for (int64_t j = begin; j < end; j++)
-            sums[j] += w->v[i * w->l + j];
-    return MERCER_OK;
-}
-
 /* Subtract the mean of each column of v (n x l, stride l); means: l values of scratch. */
 static mercer_status center_columns(const mrc_gram *g, int64_t l, double *v, double *means,
                                     mercer_error *err)
 {
-    enum { TOGETHER = 8 }; /* sums that a rank hands on at a time */
-    struct columns w = {.v = v, .n = g->n, .l = l};
     mercer_status rc = MERCER_OK;
-    memset(means, 0, (size_t)l * sizeof *means);
-    MRC_TRY(mrc_run_span(g->ctx, &g->span, means, l, TOGETHER, add_columns, &w, err));
+    MRC_TRY(mrc_column_sums_of_span(g->ctx, &g->span, v, l, means, err));
     for (int64_t j = 0; j < l; j++)
         means[j] /= (double)g->span.total;
     for (int64_t i = 0; i < g->n; i++)
@@ -525,12 +507,9 @@ mercer_status mrc_gram_squares(mrc_gram *g, double *out, mercer_error *err)
         MRC_TRY(sum_ranks(g, out, 1, err));
         goto out;
     }
-    MRC_TRY(refuse_spread(g, err));
     MRC_TRY(mrc_alloc(&norms2, g->n, sizeof *norms2, err));
     MRC_TRY(mrc_gram_row_norms2(g, NULL, g->n, NULL, norms2, err));
-    *out = 0;
-    for (int64_t i = 0; i < g->n; i++)
-        *out += norms2[i];
+    MRC_TRY(mrc_column_sums_of_span(g->ctx, &g->span, norms2, 1, out, err));
 out:
     mrc_free(norms2);
     return rc;

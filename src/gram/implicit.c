@@ -3,23 +3,33 @@
  * the entries instead of one over n x n values.
  *
  * A block X' v of l columns is kept in panels of PANEL columns, each d x PANEL: an entry of X then
- * touches one cache line of a panel. X' v is summed by ranges of the columns of X, each in the
- * order of the rows: threads share no output, a range of a panel stays in the cache, and the number
- * of threads changes nothing. Cost of a product: 4 l operations per entry, and d l doubles beside
- * the result. */
+ * touches one cache line of a panel. X' v is summed by ranges of the columns of X, which threads
+ * share. The sum of a part of the rows (base/strips.h) is taken in their order, and the sums of
+ * parts are added on two grids, which is exact: neither the number of threads nor that of ranks
+ * changes anything. Only columns that a part has are touched. Cost of a product: 4 l operations per
+ * entry, less than that for the grids, and 3 d l doubles beside the result; ranks exchange 2 d l.
+ * The list of the columns that parts have takes 4 bytes per entry at most.
+ *
+ * Rows that are spread over ranks: products with all of them, columns of a few, whose rows every
+ * rank gets, and lengths of all columns, for which every rank gets all rows in turn. */
 #include "gram/store.h"
 
 #include "base/order.h"
+#include "base/running.h"
+#include "data/means.h"
 #include "kernel/sparse.h"
+#include "linalg/linalg.h"
 #include "linalg/panel.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
     PANEL = MRC_PANEL_LANES,
-    STRIP = 256,  /* rows of a task */
-    COLUMNS = 16, /* rows J of K computed together */
-    RANGES = 2,   /* of the columns of X */
+    STRIP = 256,    /* rows of a task */
+    COLUMNS = 16,   /* rows J of K computed together */
+    RANGES = 2,     /* of the columns of X */
+    FETCHED = 1024, /* rows that all ranks get at a time */
 };
 
 struct implicit {
@@ -27,15 +37,28 @@ struct implicit {
     double scale;              /* what values are multiplied with */
     int32_t range_end[RANGES]; /* ranges of the columns, about equally full */
     int32_t *row_cuts;         /* n x RANGES: where in its entries a row leaves each range */
+    int64_t first_part;        /* of the rows here, */
+    int64_t end_part;          /* and the one behind the last */
+    int32_t *had;              /* the columns that a part has in a range, */
+    int64_t *had_start;        /* parts x RANGES + 1: where they begin */
 };
 
 struct implicit_work {
     const struct implicit *s;
-    const double *v; /* n x l */
     int64_t l;
-    double *inner; /* panels of X' v, or of what is to be multiplied by X */
+    double *inner; /* panels of what is multiplied by X */
     mrc_pick pick;
     double *out;
+};
+
+/* X' v on its way. */
+struct sums {
+    const struct implicit *s;
+    const double *v; /* n x l */
+    int64_t l;
+    mrc_grids grids;
+    double *part; /* panels of the sums of a part, */
+    double *all;  /* and of all parts, on the grids: twice as wide */
 };
 
 static int64_t panels_of(int64_t l)
@@ -53,6 +76,8 @@ static void implicit_destroy(void *self)
 {
     struct implicit *s = self;
     mrc_free(s->row_cuts);
+    mrc_free(s->had);
+    mrc_free(s->had_start);
     mrc_free(s);
 }
 
@@ -86,20 +111,76 @@ out:
     return rc;
 }
 
+/* The rows here of a part. */
+static void rows_of_part(const mrc_gram *g, int64_t part, int64_t *begin, int64_t *end)
+{
+    *begin = mrc_part_start(g->span.total, part) - g->span.first;
+    *end = mrc_part_start(g->span.total, part + 1) - g->span.first;
+}
+
+/* Where the entries of row i in a range begin; they end at row_cuts[i RANGES + range]. */
+static int64_t range_start(const struct implicit *s, int64_t i, int64_t range)
+{
+    return range ? s->row_cuts[i * RANGES + range - 1] : 0;
+}
+
+/* The columns that a part has in a range, into list unless it is NULL; returns how many. seen: d
+ * numbers, none of which is `mark` before. */
+static int64_t columns_of_part(const struct implicit *s, int64_t part, int64_t range, int64_t mark,
+                               int64_t *seen, int32_t *list)
+{
+    int64_t begin, end, count = 0;
+    rows_of_part(s->gram, part, &begin, &end);
+    for (int64_t i = begin; i < end; i++) {
+        mrc_sparse_row row = mrc_sparse_row_of(&s->gram->points, i);
+        for (int64_t k = range_start(s, i, range); k < s->row_cuts[i * RANGES + range]; k++) {
+            if (seen[row.column[k]] == mark)
+                continue;
+            seen[row.column[k]] = mark;
+            if (list)
+                list[count] = row.column[k];
+            count++;
+        }
+    }
+    return count;
+}
+
+static mercer_status list_columns(struct implicit *s, mercer_error *err)
+{
+    const mrc_gram *g = s->gram;
+    int64_t *seen = NULL, mark = 0;
+    mercer_status rc = MERCER_OK;
+    mrc_span_parts(g->ctx, &g->span, &s->first_part, &s->end_part);
+    const int64_t parts = s->end_part - s->first_part;
+    MRC_TRY(mrc_alloc2(&s->had_start, parts * RANGES + 1, 1, sizeof *s->had_start, err));
+    MRC_TRY(mrc_alloc(&seen, g->points.d, sizeof *seen, err));
+    for (int64_t k = 0; k < parts * RANGES; k++)
+        s->had_start[k + 1] = s->had_start[k] + columns_of_part(s, s->first_part + k / RANGES,
+                                                                k % RANGES, ++mark, seen, NULL);
+    MRC_TRY(mrc_alloc2_raw(&s->had, s->had_start[parts * RANGES], 1, sizeof *s->had, err));
+    for (int64_t k = 0; k < parts * RANGES; k++)
+        columns_of_part(s, s->first_part + k / RANGES, k % RANGES, ++mark, seen,
+                        s->had + s->had_start[k]);
+out:
+    mrc_free(seen);
+    return rc;
+}
+
 static mercer_status implicit_init(mrc_gram *g, const mrc_store_plan *plan, void **self,
                                    mercer_error *err)
 {
     struct implicit *s = NULL;
-    mercer_status rc = mrc_alloc(&s, 1, sizeof *s, err);
+    mercer_status rc = MERCER_OK;
     (void)plan;
-    if (rc != MERCER_OK)
-        return rc;
+    MRC_TRY(mrc_alloc(&s, 1, sizeof *s, err));
     s->gram = g;
     s->scale = 1;
-    rc = cut_columns(s, err);
-    if (rc == MERCER_OK)
-        *self = s;
-    else
+    MRC_TRY(cut_columns(s, err));
+    MRC_TRY(list_columns(s, err));
+    *self = s;
+    s = NULL;
+out:
+    if (s)
         implicit_destroy(s);
     return rc;
 }
@@ -107,23 +188,77 @@ static mercer_status implicit_init(mrc_gram *g, const mrc_store_plan *plan, void
 /* One range of one panel of X' v. */
 static void gather_range(void *arg, int64_t task, int worker)
 {
-    const struct implicit_work *w = arg;
-    const mrc_gram *g = w->s->gram;
-    int64_t first = task / RANGES * PANEL, range = task % RANGES;
-    int64_t width = mrc_min64(PANEL, w->l - first);
-    int32_t begin = range ? w->s->range_end[range - 1] : 0, end = w->s->range_end[range];
-    double *panel = w->inner + first * g->points.d;
+    const struct sums *w = arg;
+    const struct implicit *s = w->s;
+    const mrc_gram *g = s->gram;
+    const int64_t d = g->points.d, first = task / RANGES * PANEL, range = task % RANGES;
+    const int64_t width = mrc_min64(PANEL, w->l - first);
+    const int64_t begin = range ? s->range_end[range - 1] : 0, end = s->range_end[range];
     const mrc_panel_loops *loops = mrc_panel_loops_for(g->ctx->simd);
+    double *panel = w->part + first * d, *all = w->all + 2 * first * d;
     (void)worker;
-    memset(panel + (int64_t)begin * PANEL, 0, (size_t)(end - begin) * PANEL * sizeof *panel);
-    for (int64_t i = 0; i < g->n; i++) {
-        mrc_sparse_row row = mrc_sparse_row_of(&g->points, i);
-        const int32_t *cuts = w->s->row_cuts + i * RANGES;
-        double across[PANEL] = {0};
-        memcpy(across, w->v + i * w->l + first, (size_t)width * sizeof *across);
-        int64_t k = range ? cuts[range - 1] : 0;
-        loops->scatter(row.column + k, row.value + k, cuts[range] - k, across, panel);
+    memset(panel + begin * PANEL, 0, (size_t)((end - begin) * PANEL) * sizeof *panel);
+    memset(all + 2 * begin * PANEL, 0, (size_t)(2 * (end - begin) * PANEL) * sizeof *all);
+    for (int64_t part = s->first_part; part < s->end_part; part++) {
+        const int64_t *had = s->had_start + (part - s->first_part) * RANGES + range;
+        int64_t from, to;
+        rows_of_part(g, part, &from, &to);
+        for (int64_t i = from; i < to; i++) {
+            mrc_sparse_row row = mrc_sparse_row_of(&g->points, i);
+            const int64_t k = range_start(s, i, range);
+            double across[PANEL] = {0};
+            memcpy(across, w->v + i * w->l + first, (size_t)width * sizeof *across);
+            loops->scatter(row.column + k, row.value + k, s->row_cuts[i * RANGES + range] - k,
+                           across, panel);
+        }
+        loops->fold(&w->grids, s->had + had[0], had[1] - had[0], panel, all);
     }
+}
+
+/* What no entry of X' v over the rows of one part exceeds: no number of a row is larger than the
+ * root of its K_ii. */
+static mercer_status largest_sum(const mrc_gram *g, const double *v, int64_t l, double *out,
+                                 mercer_error *err)
+{
+    static const double ROUNDING = 1.01; /* far above that of as many additions */
+    const int64_t total = g->span.total, rows = (mrc_strips(total) / mrc_parts(total) + 1) * STRIP;
+    double largest = 0;
+    mercer_status rc = MERCER_OK;
+    for (int64_t i = 0; i < g->n * l; i++)
+        largest = fabs(v[i]) <= largest ? largest : isnan(v[i]) ? INFINITY : fabs(v[i]);
+    if (g->span.spread)
+        MRC_TRY(mrc_comm_largest(g->ctx, &largest, err));
+    *out = ROUNDING * (double)rows * sqrt(g->kmax * g->unit) * largest;
+out:
+    return rc;
+}
+
+/* *inner: panels of X' v over the rows of all ranks, to be freed. */
+static mercer_status sum_rows(const struct implicit *s, const double *v, int64_t l, double **inner,
+                              mercer_error *err)
+{
+    const mrc_gram *g = s->gram;
+    const int64_t size = inner_size(s, l);
+    struct sums w = {.s = s, .v = v, .l = l};
+    double bound;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(largest_sum(g, v, l, &bound, err));
+    w.grids = mrc_grids_for(bound, mrc_parts(g->span.total));
+    MRC_TRY(mrc_alloc2_raw(&w.part, size, 1, sizeof(double), err));
+    MRC_TRY(mrc_alloc2_raw(&w.all, size, 2, sizeof(double), err));
+    MRC_TRY(mrc_parfor_checked(g->ctx, panels_of(l) * RANGES, gather_range, &w, err));
+    if (g->span.spread)
+        MRC_TRY(mrc_comm_sum(g->ctx, w.all, 2 * size, err));
+    for (int64_t i = 0; i < size; i++) {
+        const double *high = w.all + i / PANEL * 2 * PANEL + i % PANEL;
+        w.part[i] = mrc_grids_sum(&w.grids, high[0], high[PANEL]);
+    }
+    *inner = w.part;
+    w.part = NULL;
+out:
+    mrc_free(w.part);
+    mrc_free(w.all);
+    return rc;
 }
 
 /* Row i of X times the panels. */
@@ -155,24 +290,55 @@ static mercer_status implicit_apply(void *self, mrc_pick j, const double *v, int
                                     mercer_error *err)
 {
     const struct implicit *s = self;
-    mercer_ctx *ctx = s->gram->ctx;
-    struct implicit_work w = {.s = s, .v = v, .l = l, .pick = j, .out = out};
-    mercer_status rc = mrc_alloc2_raw(&w.inner, inner_size(s, l), 1, sizeof(double), err);
-    if (rc != MERCER_OK)
-        return rc;
-    rc = mrc_parfor_checked(ctx, panels_of(l) * RANGES, gather_range, &w, err);
-    if (rc == MERCER_OK)
-        rc = mrc_parfor_checked(ctx, (j.count + STRIP - 1) / STRIP, times_strip, &w, err);
+    const mrc_gram *g = s->gram;
+    struct implicit_work w = {.s = s, .l = l, .pick = j, .out = out};
+    mercer_status rc = MERCER_OK;
+    if (j.rows && g->span.spread)
+        MRC_TRY(mrc_rows_need_whole(g->rows, "products of few rows", err));
+    MRC_TRY(sum_rows(s, v, l, &w.inner, err));
+    MRC_TRY(mrc_parfor_checked(g->ctx, (j.count + STRIP - 1) / STRIP, times_strip, &w, err));
+out:
     mrc_free(w.inner);
+    return rc;
+}
+
+/* (X - 1 c')' B = X' B - c (1' B), c being the mean of a centred operator. Rows are used as they
+ * are where this is asked for: the kernel is linear. */
+static mercer_status implicit_collapse(void *self, const double *b, int64_t l, double *out,
+                                       mercer_error *err)
+{
+    const struct implicit *s = self;
+    const mrc_gram *g = s->gram;
+    const int64_t d = g->points.d;
+    double *inner = NULL, *mean = NULL, *sums = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&mean, d, sizeof *mean, err));
+    MRC_TRY(mrc_alloc(&sums, l, sizeof *sums, err));
+    if (g->centered) {
+        MRC_TRY(mrc_rows_mean(g->ctx, g->rows, mean, err));
+        MRC_TRY(mrc_column_sums_of_span(g->ctx, &g->span, b, l, sums, err));
+    }
+    MRC_TRY(sum_rows(s, b, l, &inner, err));
+    for (int64_t k = 0; k < d; k++)
+        for (int64_t j = 0; j < l; j++)
+            out[k * l + j] = inner[(j / PANEL * d + k) * PANEL + j % PANEL] - mean[k] * sums[j];
+out:
+    mrc_free(inner);
+    mrc_free(mean);
+    mrc_free(sums);
     return rc;
 }
 
 /* ---- columns ---- */
 
-/* Where columns of K go; shift is NULL where they are wanted as they are. */
+/* Columns of K: the rows of X that they belong to, and where they go. shift is NULL where they are
+ * wanted as they are. */
 struct target {
     int64_t n;
     mrc_pick pick;
+    const mrc_points *points; /* the rows of the pick, one after the other; NULL: those here have
+                                 them */
+    const double *means;      /* what shifts each of them; with points alone */
     const mrc_shift *shift;
     double *out;
 };
@@ -181,38 +347,98 @@ struct target {
 typedef void (*column_visit)(const struct target *to, int64_t first, int64_t count,
                              const double *block);
 
+/* Room for COLUMNS of them, the rows here. */
+static mercer_status columns_init(struct implicit_work *w, const struct implicit *s,
+                                  mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    *w = (struct implicit_work){.s = s, .pick = {.count = s->gram->n}};
+    MRC_TRY(mrc_alloc2_raw(&w->inner, inner_size(s, COLUMNS), 1, sizeof(double), err));
+    MRC_TRY(mrc_alloc2_raw(&w->out, s->gram->n, COLUMNS, sizeof(double), err));
+out:
+    return rc;
+}
+
+static void columns_destroy(const struct implicit_work *w)
+{
+    mrc_free(w->inner);
+    mrc_free(w->out);
+}
+
+/* w->out (n x count): columns J[first .. first + count), COLUMNS at most. */
+static mercer_status few_columns(struct implicit_work *w, const struct target *to, int64_t first,
+                                 int64_t count, mercer_error *err)
+{
+    const mrc_gram *g = w->s->gram;
+    w->l = count;
+    memset(w->inner, 0, (size_t)inner_size(w->s, count) * sizeof(double));
+    for (int64_t c = 0; c < count; c++) { /* X_J' */
+        mrc_sparse_row row = to->points
+                                 ? mrc_sparse_row_of(to->points, first + c)
+                                 : mrc_sparse_row_of(&g->points, mrc_pick_row(to->pick, first + c));
+        double *panel = w->inner + c / PANEL * PANEL * g->points.d;
+        for (int64_t k = 0; k < row.count; k++)
+            panel[(int64_t)row.column[k] * PANEL + c % PANEL] = row.value[k];
+    }
+    return mrc_parfor_checked(g->ctx, (g->n + STRIP - 1) / STRIP, times_strip, w, err);
+}
+
 /* All columns J, a few at a time. */
 static mercer_status for_columns(const struct implicit *s, const struct target *to,
                                  column_visit visit, mercer_error *err)
 {
-    const mrc_gram *g = s->gram;
-    struct implicit_work w = {.s = s, .pick = {.count = g->n}};
-    double *block = NULL;
+    struct implicit_work w;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc2_raw(&w.inner, inner_size(s, COLUMNS), 1, sizeof(double), err));
-    MRC_TRY(mrc_alloc2_raw(&block, g->n, COLUMNS, sizeof(double), err));
-    w.out = block;
+    MRC_TRY(columns_init(&w, s, err));
     for (int64_t first = 0; first < to->pick.count; first += COLUMNS) {
-        w.l = mrc_min64(COLUMNS, to->pick.count - first);
-        memset(w.inner, 0, (size_t)inner_size(s, w.l) * sizeof(double));
-        for (int64_t c = 0; c < w.l; c++) { /* X_J' */
-            mrc_sparse_row row = mrc_sparse_row_of(&g->points, mrc_pick_row(to->pick, first + c));
-            double *panel = w.inner + c / PANEL * PANEL * g->points.d;
-            for (int64_t k = 0; k < row.count; k++)
-                panel[(int64_t)row.column[k] * PANEL + c % PANEL] = row.value[k];
-        }
-        MRC_TRY(mrc_parfor_checked(g->ctx, (g->n + STRIP - 1) / STRIP, times_strip, &w, err));
-        visit(to, first, w.l, block);
+        const int64_t count = mrc_min64(COLUMNS, to->pick.count - first);
+        MRC_TRY(few_columns(&w, to, first, count, err));
+        visit(to, first, count, w.out);
     }
 out:
-    mrc_free(w.inner);
-    mrc_free(block);
+    columns_destroy(&w);
     return rc;
 }
 
 static double row_shift(const struct target *to, int64_t i)
 {
+    if (to->means)
+        return to->shift->row ? to->shift->base - to->means[i] : 0;
     return mrc_shift_row(to->shift, mrc_pick_row(to->pick, i));
+}
+
+/* Rows of all ranks, and what shifts their columns, for a target that borrows both. */
+struct fetched {
+    mercer_rows *rows;
+    mrc_points points;
+    double *means;
+};
+
+static void fetched_destroy(struct fetched *f)
+{
+    mrc_points_destroy(&f->points);
+    mercer_rows_free(f->rows);
+    mrc_free(f->means);
+    *f = (struct fetched){0};
+}
+
+static mercer_status fetch(const mrc_gram *g, struct target *to, struct fetched *f,
+                           mercer_error *err)
+{
+    const mrc_pick j = to->pick;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&f->means, j.count, sizeof *f->means, err));
+    for (int64_t i = 0; to->shift->row && i < j.count; i++) {
+        int64_t at = j.rows[i] - g->span.first;
+        f->means[i] = at >= 0 && at < g->n ? to->shift->row[at] : 0;
+    }
+    MRC_TRY(mrc_rows_take_of_all(g->ctx, g->rows, j.rows, j.count, &f->rows, err));
+    MRC_TRY(mrc_comm_merge_numbers(g->ctx, f->means, j.count, err));
+    MRC_TRY(mrc_points_init(&f->points, g->ctx, g->kernel, f->rows, &g->points, err));
+    to->points = &f->points;
+    to->means = f->means;
+out:
+    return rc;
 }
 
 static void copy_columns(const struct target *to, int64_t first, int64_t count, const double *block)
@@ -229,7 +455,16 @@ static mercer_status implicit_columns(void *self, mrc_pick j, const mrc_shift *s
 {
     const struct implicit *s = self;
     struct target to = {.n = s->gram->n, .pick = j, .shift = shift, .out = out};
-    return for_columns(s, &to, copy_columns, err);
+    struct fetched fetched = {0};
+    mercer_status rc = MERCER_OK;
+    if (s->gram->span.spread && !j.rows) /* columns of all ranks */
+        MRC_TRY(mrc_rows_need_whole(s->gram->rows, "all columns", err));
+    if (s->gram->span.spread)
+        MRC_TRY(fetch(s->gram, &to, &fetched, err));
+    MRC_TRY(for_columns(s, &to, copy_columns, err));
+out:
+    fetched_destroy(&fetched);
+    return rc;
 }
 
 static void column_squares(const struct target *to, int64_t first, int64_t count,
@@ -248,12 +483,72 @@ static void column_squares(const struct target *to, int64_t first, int64_t count
     }
 }
 
+struct lengths {
+    struct implicit_work *work;
+    const struct target *to;
+};
+
+static mercer_status add_squares(void *arg, int64_t begin, int64_t end, double *sums,
+                                 mercer_error *err)
+{
+    const struct lengths *w = arg;
+    const struct target *to = w->to;
+    const double *column = to->shift->column, *block = w->work->out;
+    const int64_t count = end - begin;
+    mercer_status rc = few_columns(w->work, to, begin, count, err);
+    for (int64_t i = 0; rc == MERCER_OK && i < count; i++) {
+        const double shift = row_shift(to, begin + i);
+        for (int64_t t = 0; t < to->n; t++) {
+            double value = block[t * count + i] + shift - (column ? column[t] : 0);
+            sums[begin + i] += value * value;
+        }
+    }
+    return rc;
+}
+
+/* The columns of all ranks, each summed over the rows of one rank after the other. */
+static mercer_status lengths_of_all(const struct implicit *s, const mrc_shift *shift, double *out,
+                                    mercer_error *err)
+{
+    const mrc_gram *g = s->gram;
+    const mrc_span *span = &g->span;
+    struct implicit_work work;
+    struct fetched fetched = {0};
+    double sums[FETCHED];
+    int64_t rows[FETCHED];
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(columns_init(&work, s, err));
+    for (int64_t first = 0; first < span->total; first += FETCHED) {
+        const int64_t count = mrc_min64(FETCHED, span->total - first);
+        struct target to = {.n = g->n, .pick = {.rows = rows, .count = count}, .shift = shift};
+        struct lengths w = {.work = &work, .to = &to};
+        for (int64_t i = 0; i < count; i++) {
+            rows[i] = first + i;
+            sums[i] = 0;
+        }
+        fetched_destroy(&fetched);
+        MRC_TRY(fetch(g, &to, &fetched, err));
+        MRC_TRY(mrc_run_span(g->ctx, span, sums, count, COLUMNS, add_squares, &w, err));
+        for (int64_t i = 0; i < count; i++)
+            if (rows[i] >= span->first && rows[i] < span->first + g->n)
+                out[rows[i] - span->first] = sums[i];
+    }
+out:
+    fetched_destroy(&fetched);
+    columns_destroy(&work);
+    return rc;
+}
+
 static mercer_status implicit_row_norms2(void *self, mrc_pick j, const mrc_shift *shift,
                                          double *out, mercer_error *err)
 {
     const struct implicit *s = self;
     struct target to = {.n = s->gram->n, .pick = j, .shift = shift, .out = out};
-    return for_columns(s, &to, column_squares, err);
+    if (!s->gram->span.spread)
+        return for_columns(s, &to, column_squares, err);
+    if (j.rows || shift->mask)
+        return mrc_rows_need_whole(s->gram->rows, "lengths of columns", err);
+    return lengths_of_all(s, shift, out, err);
 }
 
 /* Squares of columns about their mean. */
@@ -293,17 +588,18 @@ static int64_t implicit_bytes(const void *self, bool held)
 
 static int64_t implicit_work_doubles(const void *self, int64_t l)
 {
-    return inner_size(self, l);
+    return 3 * inner_size(self, l);
 }
 
 const mrc_store mrc_store_implicit = {
     .name = "implicit",
-    .caps = MRC_STORE_CHEAP_PASSES,
+    .caps = MRC_STORE_CHEAP_PASSES | MRC_STORE_SPREADS,
     .init = implicit_init,
     .apply = implicit_apply,
     .columns = implicit_columns,
     .row_norms2 = implicit_row_norms2,
     .row_variances = implicit_row_variances,
+    .collapse = implicit_collapse,
     .scale = implicit_scale,
     .bytes = implicit_bytes,
     .work_doubles = implicit_work_doubles,

@@ -436,17 +436,24 @@ static double krylov_room(const mrc_gram *g, int64_t count, int64_t block)
     return ((double)mercer_ctx_memory(g->ctx) - used - fixed) / (8 * copies * (double)g->n);
 }
 
-/* How many of them are used. */
-static int64_t krylov_columns(const mrc_gram *g, int64_t count, int64_t block)
+/* How many of them are used: what the smallest budget of all ranks holds. */
+static mercer_status krylov_columns(const mrc_gram *g, int64_t count, int64_t block, int64_t *out,
+                                    mercer_error *err)
 {
-    double most = (double)g->n / 2;
+    double most = (double)g->span.total / 2, lacking;
     /* More than this many columns only lengthen the orthogonalisation. */
     double enough = (double)(2 * count + 12 * block);
     if (!keeps_images(g)) /* the basis would take more than the rows */
         enough = (double)(count + 5 * block);
     double columns = fmin(fmin(krylov_room(g, count, block), most), enough);
     double least = fmin((double)krylov_least(count, block), most);
-    return (int64_t)fmax(columns, least);
+    mercer_status rc = MERCER_OK;
+    lacking = -fmax(columns, least);
+    if (g->span.spread)
+        MRC_TRY(mrc_comm_largest(g->ctx, &lacking, err));
+    *out = (int64_t)-lacking;
+out:
+    return rc;
 }
 
 /* Vectors multiplied at a time. */
@@ -479,13 +486,13 @@ static int64_t most_passes(const mrc_gram *g, int64_t block)
 static mercer_status solve_krylov(mrc_gram *g, int64_t count, double share, mrc_spectrum *out,
                                   bool *reached, mercer_error *err)
 {
-    int64_t expected = count > 0 ? count : SHARE_START;
-    mrc_operator op = {.n = g->n, .apply = apply_gram, .self = g};
+    int64_t n = g->span.total, expected = count > 0 ? count : SHARE_START;
+    mrc_operator op = {.span = g->span, .apply = apply_gram, .self = g};
     mrc_krylov_options options = {
         .count = count,
         .floor = floor_of(g),
         .tolerance = fmax(fmax(TOLERANCE, 32 * g->eps), fmin(g->tolerance, MAX_TOLERANCE)),
-        .rounding = (double)g->n * g->eps * g->kmax,
+        .rounding = (double)n * g->eps * g->kmax,
         .block = block_of(g, expected),
         .keep_images = keeps_images(g),
         .phase = "eigenvalues"};
@@ -500,12 +507,12 @@ static mercer_status solve_krylov(mrc_gram *g, int64_t count, double share, mrc_
         options.most_passes = most_passes(g, options.block);
         expected = 4 * SHARE_START; /* room to find out how many are needed */
     }
-    options.most_columns = krylov_columns(g, expected, options.block);
+    MRC_TRY(krylov_columns(g, expected, options.block, &options.most_columns, err));
     if (count + options.block > options.most_columns)
         MRC_FAIL_AT(err, MERCER_ERR_BUDGET, MRC_AT_MEMORY,
                     "%lld components of %lld rows do not fit the memory budget: raise it, or ask "
                     "for fewer components",
-                    (long long)count, (long long)g->n);
+                    (long long)count, (long long)n);
     MRC_TRY(mrc_krylov_eigen(g->ctx, &op, &options, &result, err));
     out->passes += result.passes;
     if (result.count == 0 && count == 0)
@@ -556,11 +563,12 @@ out:
 static mercer_status find_pairs(mrc_gram *g, int64_t count, double share, mrc_spectrum *out,
                                 mercer_error *err)
 {
+    const int64_t n = g->span.total;
     mercer_status rc = MERCER_OK;
     bool reached = false;
 
-    if (count > g->span.total)
-        count = g->span.total;
+    if (count > n)
+        count = n;
     if (count == 0) {
         MRC_TRY(trace_of(g, &out->trace, err));
         if (!(out->trace > 0))
@@ -571,12 +579,12 @@ static mercer_status find_pairs(mrc_gram *g, int64_t count, double share, mrc_sp
     }
     if (mrc_gram_factor(g))
         MRC_TRY(solve_lowrank(g, count, share, out, err));
-    else if (g->n <= SMALL_MATRIX || (mrc_spectrum_is_full(g->n, count) && lapack_fits(g)))
+    else if (n <= SMALL_MATRIX || (mrc_spectrum_is_full(n, count) && lapack_fits(g)))
         MRC_TRY(solve_lapack(g, count, share, out, err));
     else {
         rc = solve_krylov(g, count, share, out, &reached, err);
         /* What converges too slowly, as a tail of equal eigenvalues, LAPACK finds at once. */
-        if (rc == MERCER_ERR_NUMERIC && lapack_fits(g))
+        if (rc == MERCER_ERR_NUMERIC && !g->span.spread && lapack_fits(g))
             rc = MERCER_OK;
         MRC_TRY(rc);
         if (!reached && !lapack_fits(g))

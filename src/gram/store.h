@@ -21,8 +21,8 @@ struct mrc_gram {
     const mrc_kernel *kernel;
     const mercer_rows *rows;
     int64_t n;       /* rows here; the matrix is that of all rows of */
-    mrc_span span;   /* which may be spread over ranks: the store is lowrank then, or stream where
-                        only the diagonal is asked for */
+    mrc_span span;   /* which may be spread over ranks: the store has MRC_STORE_SPREADS then, or is
+                        stream where only the diagonal is asked for */
     int64_t entries; /* of all rows, where they are sparse and not those of a forecast */
     int threads;     /* as the context had them: scratch is per worker */
     bool single, centered;

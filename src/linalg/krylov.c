@@ -12,10 +12,13 @@
  * when s Ritz values coincide there may be more: then a fresh random block is started beside the
  * pairs found, until some copies are fewer than the starts.
  *
+ * Rows that are spread over ranks: sums over the rows are by parts, small eigenproblems and what
+ * logarithms say are rank 0's. So all ranks take the same decisions.
+ *
  * Cost: passes x (one application) + O(n m^2). */
 #include "linalg/linalg.h"
 
-#include "base/strips.h"
+#include "base/running.h"
 
 #include <float.h>
 #include <math.h>
@@ -25,7 +28,8 @@ struct krylov {
     mercer_ctx *ctx;
     const mrc_operator *op;
     const mrc_krylov_options *options;
-    int64_t n, block, capacity; /* capacity: columns allocated for q and aq */
+    mrc_span span;
+    int64_t n, block, capacity; /* n: rows here; capacity: columns allocated for q and aq */
     int64_t size;               /* columns of q whose image is known */
     double *q, *aq;             /* n x capacity; aq is NULL when images are not kept */
     double *next, *image;       /* n x block: the new directions, and their image */
@@ -84,11 +88,11 @@ static mercer_status project_out(struct krylov *k, mercer_error *err)
     int64_t b = k->block;
     if (k->size == 0)
         return MERCER_OK;
-    mercer_status rc =
-        mrc_tall_product(k->ctx, k->q, k->size, k->capacity, k->next, b, b, k->n, k->small, err);
+    mercer_status rc = mrc_tall_product_of_span(k->ctx, k->q, k->size, k->capacity, k->next, b, b,
+                                                &k->span, k->small, err);
     if (rc == MERCER_OK)
-        rc = mrc_tall_times_checked(k->ctx, k->n, b, k->size, -1, k->q, k->capacity, k->small, b, 1,
-                                    k->next, b, err);
+        rc = mrc_tall_times_of_span(k->ctx, &k->span, b, k->size, -1, k->q, k->capacity, k->small,
+                                    b, 1, k->next, b, err);
     return rc;
 }
 
@@ -96,7 +100,7 @@ static void randomise_column(struct krylov *k, int64_t column)
 {
     for (int64_t i = 0; i < k->n; i++)
         k->next[i * k->block + column] =
-            mrc_rng_normal_at(k->seed, (uint64_t)k->starts, (uint64_t)i);
+            mrc_rng_normal_at(k->seed, (uint64_t)k->starts, (uint64_t)(k->span.first + i));
     k->starts++;
 }
 
@@ -104,53 +108,75 @@ static void randomise_column(struct krylov *k, int64_t column)
  * of large ones, and columns must be made orthogonal one by one. */
 static const double ILL_CONDITIONED = 1e-8;
 
-/* next[:, j] -= sum over i < j of next[:, i] (next[:, i] . next[:, j]); returns its squared length.
- */
-static double subtract_earlier(struct krylov *k, int64_t j)
+/* A column of next, and those before it. */
+struct column {
+    struct krylov *k;
+    int64_t j;
+    const double *dots; /* its products with those before */
+};
+
+static void add_dots(void *arg, int64_t first, int64_t end, double *sums, int worker)
 {
-    int64_t n = k->n, b = k->block;
-    double *dots = k->small, *sums = dots + b, length2 = 0;
-    memset(dots, 0, (size_t)b * sizeof *dots);
-    for (int64_t part = 0; part < mrc_parts(n); part++) {
-        memset(sums, 0, (size_t)b * sizeof *sums);
-        for (int64_t r = mrc_part_start(n, part); r < mrc_part_start(n, part + 1); r++)
-            for (int64_t i = 0; i < j; i++)
-                sums[i] += k->next[r * b + i] * k->next[r * b + j];
-        for (int64_t i = 0; i < j; i++)
-            dots[i] += sums[i];
+    const struct column *w = arg;
+    const int64_t b = w->k->block;
+    (void)worker;
+    for (int64_t r = first; r < end; r++)
+        for (int64_t i = 0; i < w->j; i++)
+            sums[i] += w->k->next[r * b + i] * w->k->next[r * b + w->j];
+}
+
+static void subtract_part(void *arg, int64_t first, int64_t end, double *sum, int worker)
+{
+    const struct column *w = arg;
+    const int64_t b = w->k->block;
+    (void)worker;
+    for (int64_t r = first; r < end; r++) {
+        double value = w->k->next[r * b + w->j];
+        for (int64_t i = 0; i < w->j; i++)
+            value -= w->k->next[r * b + i] * w->dots[i];
+        w->k->next[r * b + w->j] = value;
+        *sum += value * value;
     }
-    for (int64_t part = 0; part < mrc_parts(n); part++) {
-        double sum = 0;
-        for (int64_t r = mrc_part_start(n, part); r < mrc_part_start(n, part + 1); r++) {
-            double value = k->next[r * b + j];
-            for (int64_t i = 0; i < j; i++)
-                value -= k->next[r * b + i] * dots[i];
-            k->next[r * b + j] = value;
-            sum += value * value;
-        }
-        length2 += sum;
-    }
-    return length2;
+}
+
+/* next[:, j] -= sum over i < j of next[:, i] (next[:, i] . next[:, j]); *length2: its squared
+ * length. */
+static mercer_status subtract_earlier(struct krylov *k, int64_t j, double *length2,
+                                      mercer_error *err)
+{
+    const double flops = 2 * (double)k->n * (double)j;
+    double *dots = k->small;
+    struct column w = {.k = k, .j = j, .dots = dots};
+    mercer_status rc = MERCER_OK;
+    if (j > 0)
+        MRC_TRY(mrc_sum_span(k->ctx, &k->span, j, flops, flops, 0, add_dots, &w, dots, err));
+    MRC_TRY(mrc_sum_span(k->ctx, &k->span, 1, flops, flops, 0, subtract_part, &w, length2, err));
+out:
+    return rc;
 }
 
 /* Orthonormal columns one after the other: keeps a direction that is 1e-8 of the others, which a
  * factorisation of next' next would lose. A column that is only rounding becomes a random one. */
-static void gram_schmidt(struct krylov *k)
+static mercer_status gram_schmidt(struct krylov *k, mercer_error *err)
 {
     int64_t n = k->n, b = k->block;
+    double length2;
+    mercer_status rc = MERCER_OK;
     for (int64_t j = 0; j < b; j++) {
-        double length2 = subtract_earlier(k, j);
+        MRC_TRY(subtract_earlier(k, j, &length2, err));
         if (length2 < 64 * 64 * DBL_EPSILON * DBL_EPSILON) {
             randomise_column(k, j);
-            length2 = subtract_earlier(k, j);
+            MRC_TRY(subtract_earlier(k, j, &length2, err));
         }
         for (int pass = 0; pass < 2; pass++) {
             double factor = 1 / sqrt(length2);
             for (int64_t r = 0; r < n; r++)
                 k->next[r * b + j] *= factor;
-            length2 = subtract_earlier(k, j);
+            MRC_TRY(subtract_earlier(k, j, &length2, err));
         }
     }
+out:
+    return rc;
 }
 
 /* Replace next by an orthonormal basis of the span of its columns. Columns that are rounding noise
@@ -165,10 +191,10 @@ static mercer_status orthonormalise(struct krylov *k, const double *noise2, bool
     mercer_status rc = MERCER_OK;
 
     *unsettled = false;
-    MRC_TRY(mrc_gram_of_columns(k->ctx, k->next, n, b, b, k->gram, err));
+    MRC_TRY(mrc_gram_of_span(k->ctx, k->next, &k->span, b, b, 0, k->gram, err));
     /* Columns of very different length are normal here: scale them to length one first. */
     for (int64_t j = 0; j < b; j++) {
-        double length2 = k->gram[j * b + j], factor = 1 / sqrt((double)n);
+        double length2 = k->gram[j * b + j], factor = 1 / sqrt((double)k->span.total);
         if (length2 > fmax(noise2 ? noise2[j] : 0, DBL_MIN))
             factor = 1 / sqrt(length2);
         else
@@ -177,10 +203,10 @@ static mercer_status orthonormalise(struct krylov *k, const double *noise2, bool
         for (int64_t i = 0; i < n; i++)
             k->next[i * b + j] *= factor;
     }
-    MRC_TRY(mrc_gram_of_columns(k->ctx, k->next, n, b, b, k->gram, err));
-    MRC_TRY(mrc_eigen_symmetric(k->ctx, b, k->gram, k->gram_values, err));
+    MRC_TRY(mrc_gram_of_span(k->ctx, k->next, &k->span, b, b, 0, k->gram, err));
+    MRC_TRY(mrc_eigen_symmetric_of_all(k->ctx, &k->span, b, k->gram, k->gram_values, err));
     if (k->gram_values[0] <= ILL_CONDITIONED * k->gram_values[b - 1]) {
-        gram_schmidt(k);
+        MRC_TRY(gram_schmidt(k, err));
         *unsettled = true;
         goto out;
     }
@@ -188,7 +214,8 @@ static mercer_status orthonormalise(struct krylov *k, const double *noise2, bool
     for (int64_t j = 0; j < b; j++)
         for (int64_t i = 0; i < b; i++)
             k->small[i * b + j] = k->gram[j * b + i] / sqrt(k->gram_values[j]);
-    MRC_TRY(mrc_tall_times_checked(k->ctx, n, b, b, 1, k->next, b, k->small, b, 0, scaled, b, err));
+    MRC_TRY(mrc_tall_times_of_span(k->ctx, &k->span, b, b, 1, k->next, b, k->small, b, 0, scaled, b,
+                                   err));
     memcpy(k->next, scaled, (size_t)(n * b) * sizeof *scaled);
 out:
     return rc;
@@ -225,7 +252,8 @@ static mercer_status extend(struct krylov *k, mercer_error *err)
             memcpy(k->aq + i * c + at, k->image + i * b, (size_t)b * sizeof *k->aq);
     }
     k->size += b;
-    MRC_TRY(mrc_tall_product(k->ctx, k->q, k->size, c, k->image, b, b, n, k->small, err));
+    MRC_TRY(mrc_tall_product_of_span(k->ctx, k->q, k->size, c, k->image, b, b, &k->span, k->small,
+                                     err));
     for (int64_t i = 0; i < k->size; i++)
         for (int64_t j = 0; j < b; j++) {
             double value = k->small[i * b + j];
@@ -241,9 +269,9 @@ static mercer_status extend(struct krylov *k, mercer_error *err)
         k->noise2[j] = 64 * 64 * DBL_EPSILON * DBL_EPSILON * length2;
     }
     memcpy(k->next, k->image, (size_t)(n * b) * sizeof *k->next);
-    MRC_TRY(mrc_tall_times_checked(k->ctx, n, b, k->size, -1, k->q, c, k->small, b, 1, k->next, b,
-                                   err));
-    MRC_TRY(mrc_gram_of_columns(k->ctx, k->next, n, b, b, k->residual_gram, err));
+    MRC_TRY(mrc_tall_times_of_span(k->ctx, &k->span, b, k->size, -1, k->q, c, k->small, b, 1,
+                                   k->next, b, err));
+    MRC_TRY(mrc_gram_of_span(k->ctx, k->next, &k->span, b, b, 0, k->residual_gram, err));
 out:
     return rc;
 }
@@ -257,7 +285,7 @@ static mercer_status rayleigh_ritz(struct krylov *k, mercer_error *err)
         if (!isfinite(k->t[i * k->capacity + i]))
             return mrc_fail(err, MERCER_ERR_NUMERIC,
                             "products with the kernel matrix are not finite");
-    mercer_status rc = mrc_eigen_symmetric(k->ctx, m, k->ritz, k->theta, err);
+    mercer_status rc = mrc_eigen_symmetric_of_all(k->ctx, &k->span, m, k->ritz, k->theta, err);
     if (rc == MERCER_OK && k->theta[0] < k->smallest)
         k->smallest = k->theta[0];
     return rc;
@@ -341,6 +369,26 @@ out:
     return rc;
 }
 
+/* Images of some of the pairs, and the pairs. */
+struct residuals {
+    const mrc_krylov_result *pairs;
+    const double *image;
+    int64_t first, b, count;
+};
+
+static void add_residuals(void *arg, int64_t begin, int64_t end, double *sums, int worker)
+{
+    const struct residuals *w = arg;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++)
+        for (int64_t j = 0; j < w->b; j++) {
+            const int64_t at = w->first + j;
+            double r = w->image[i * w->b + j] -
+                       w->pairs->values[at] * w->pairs->vectors[i * w->count + at];
+            sums[j] += r * r;
+        }
+}
+
 /* Largest |A u - lambda u| of `count` pairs, a block of them at a time: A u comes from the kept
  * images and s (size x count), the Ritz vectors; or from one more application. */
 static mercer_status largest_residual(struct krylov *k, const mrc_krylov_result *pairs,
@@ -356,28 +404,20 @@ static mercer_status largest_residual(struct krylov *k, const mrc_krylov_result 
         MRC_TRY(mrc_alloc2_raw(&in, n, k->block, sizeof *in, err));
     for (int64_t first = 0; first < count; first += k->block) {
         int64_t b = count - first < k->block ? count - first : k->block;
-        double *norms = k->gram_values, *sums = k->gram;
-        memset(norms, 0, (size_t)b * sizeof *norms);
+        const double flops = 3 * (double)n * (double)b;
+        struct residuals w = {
+            .pairs = pairs, .image = image, .first = first, .b = b, .count = count};
+        double *norms = k->gram_values;
         for (int64_t i = 0; in && i < n; i++)
             memcpy(in + i * b, pairs->vectors + i * count + first, (size_t)b * sizeof *in);
         if (in) {
             MRC_TRY(k->op->apply(k->op->self, in, b, image, err));
             k->passes++;
         } else {
-            MRC_TRY(mrc_tall_times_checked(k->ctx, n, b, k->size, 1, k->aq, k->capacity, s + first,
-                                           count, 0, image, b, err));
+            MRC_TRY(mrc_tall_times_of_span(k->ctx, &k->span, b, k->size, 1, k->aq, k->capacity,
+                                           s + first, count, 0, image, b, err));
         }
-        for (int64_t part = 0; part < mrc_parts(n); part++) {
-            memset(sums, 0, (size_t)b * sizeof *sums);
-            for (int64_t i = mrc_part_start(n, part); i < mrc_part_start(n, part + 1); i++)
-                for (int64_t j = 0; j < b; j++) {
-                    double r = image[i * b + j] -
-                               pairs->values[first + j] * pairs->vectors[i * count + first + j];
-                    sums[j] += r * r;
-                }
-            for (int64_t j = 0; j < b; j++)
-                norms[j] += sums[j];
-        }
+        MRC_TRY(mrc_sum_span(k->ctx, &k->span, b, flops, flops, 0, add_residuals, &w, norms, err));
         for (int64_t j = 0; j < b; j++)
             *largest = fmax(*largest, sqrt(norms[j]));
     }
@@ -399,8 +439,8 @@ static mercer_status extract(struct krylov *k, int64_t count, mrc_krylov_result 
     MRC_TRY(mrc_alloc2_raw(&out->vectors, n, count, sizeof *out->vectors, err));
     MRC_TRY(mrc_alloc(&out->values, count, sizeof *out->values, err));
     leading_vectors(k, count, s);
-    MRC_TRY(mrc_tall_times_checked(k->ctx, n, count, m, 1, k->q, c, s, count, 0, out->vectors,
-                                   count, err));
+    MRC_TRY(mrc_tall_times_of_span(k->ctx, &k->span, count, m, 1, k->q, c, s, count, 0,
+                                   out->vectors, count, err));
     for (int64_t j = 0; j < count; j++)
         out->values[j] = ritz_value(k, j);
     MRC_TRY(largest_residual(k, out, count, s, &out->residual, err));
@@ -481,7 +521,8 @@ mercer_status mrc_krylov_eigen(mercer_ctx *ctx, const mrc_operator *op,
     struct krylov k = {.ctx = ctx,
                        .op = op,
                        .options = options,
-                       .n = op->n,
+                       .span = op->span,
+                       .n = op->span.n,
                        .block = options->block,
                        .capacity = options->most_columns,
                        .seed = mrc_rng_next(&ctx->rng),
@@ -516,7 +557,8 @@ mercer_status mrc_krylov_eigen(mercer_ctx *ctx, const mrc_operator *op,
             mrc_progress(ctx, options->phase, fmin(fmax(1 - share, 0), 1));
         }
         outlook_plan(&look, k.size, open ? 0 : worst, tolerance);
-        bool copies = done && largest_cluster(&k, wanted) >= k.starts && k.starts < k.n;
+        MRC_TRY(mrc_decide(ctx, &k.span, &look.next, sizeof look.next, err));
+        bool copies = done && largest_cluster(&k, wanted) >= k.starts && k.starts < k.span.total;
         bool room = wanted + 2 * k.block <= k.capacity;
         if (copies && !room && exhausted && options->count == 0) {
             mrc_krylov_result_destroy(out); /* more copies may make up the share */

@@ -4,7 +4,7 @@
 #include "linalg/linalg.h"
 
 #include "base/aside.h"
-#include "base/strips.h"
+#include "base/running.h"
 #include "linalg/panel.h"
 
 #include <assert.h>
@@ -247,9 +247,9 @@ static void tall_times_strip(void *arg, int64_t strip, int worker)
 }
 
 /* Tasks not begun when ctx is cancelled are dropped, if drops. */
-static void run_tall_times(mercer_ctx *ctx, bool drops, int64_t n, int64_t m, int64_t k,
-                           double alpha, const double *a, int64_t lda, const double *s, int64_t lds,
-                           double beta, double *c, int64_t ldc)
+static void run_tall_times(mercer_ctx *ctx, bool drops, int64_t strip, int64_t n, int64_t m,
+                           int64_t k, double alpha, const double *a, int64_t lda, const double *s,
+                           int64_t lds, double beta, double *c, int64_t ldc)
 {
     struct tall_times t = {.ctx = drops ? ctx : NULL,
                            .n = n,
@@ -258,7 +258,7 @@ static void run_tall_times(mercer_ctx *ctx, bool drops, int64_t n, int64_t m, in
                            .lda = lda,
                            .lds = lds,
                            .ldc = ldc,
-                           .strip = n < 16 * STRIP ? MRC_STRIP : STRIP,
+                           .strip = strip,
                            .alpha = alpha,
                            .beta = beta,
                            .a = a,
@@ -269,18 +269,59 @@ static void run_tall_times(mercer_ctx *ctx, bool drops, int64_t n, int64_t m, in
                      tall_times_strip, &t);
 }
 
+static int64_t strip_of(int64_t n)
+{
+    return n < 16 * STRIP ? MRC_STRIP : STRIP;
+}
+
 void mrc_tall_times(mercer_ctx *ctx, int64_t n, int64_t m, int64_t k, double alpha, const double *a,
                     int64_t lda, const double *s, int64_t lds, double beta, double *c, int64_t ldc)
 {
-    run_tall_times(ctx, false, n, m, k, alpha, a, lda, s, lds, beta, c, ldc);
+    run_tall_times(ctx, false, strip_of(n), n, m, k, alpha, a, lda, s, lds, beta, c, ldc);
 }
 
 mercer_status mrc_tall_times_checked(mercer_ctx *ctx, int64_t n, int64_t m, int64_t k, double alpha,
                                      const double *a, int64_t lda, const double *s, int64_t lds,
                                      double beta, double *c, int64_t ldc, mercer_error *err)
 {
-    run_tall_times(ctx, true, n, m, k, alpha, a, lda, s, lds, beta, c, ldc);
+    run_tall_times(ctx, true, strip_of(n), n, m, k, alpha, a, lda, s, lds, beta, c, ldc);
     return mrc_check_cancel(ctx, err);
+}
+
+/* Ranks have whole strips of MRC_STRIP rows, and BLAS may have other bits for a row of longer ones.
+ */
+mercer_status mrc_tall_times_of_span(mercer_ctx *ctx, const mrc_span *span, int64_t m, int64_t k,
+                                     double alpha, const double *a, int64_t lda, const double *s,
+                                     int64_t lds, double beta, double *c, int64_t ldc,
+                                     mercer_error *err)
+{
+    run_tall_times(ctx, true, MRC_STRIP, span->n, m, k, alpha, a, lda, s, lds, beta, c, ldc);
+    return mrc_check_cancel(ctx, err);
+}
+
+struct columns {
+    const double *v;
+    int64_t n, l;
+};
+
+static mercer_status add_columns(void *arg, int64_t begin, int64_t end, double *sums,
+                                 mercer_error *err)
+{
+    const struct columns *w = arg;
+    (void)err;
+    for (int64_t i = 0; i < w->n; i++)
+        for (int64_t j = begin; j < end; j++)
+            sums[j] += w->v[i * w->l + j];
+    return MERCER_OK;
+}
+
+mercer_status mrc_column_sums_of_span(mercer_ctx *ctx, const mrc_span *span, const double *v,
+                                      int64_t l, double *sums, mercer_error *err)
+{
+    enum { TOGETHER = 8 }; /* sums that a rank hands on at a time */
+    struct columns w = {.v = v, .n = span->n, .l = l};
+    memset(sums, 0, (size_t)l * sizeof *sums);
+    return mrc_run_span(ctx, span, sums, l, TOGETHER, add_columns, &w, err);
 }
 
 enum { WIDE_RANGE = 2048 }; /* elements of each vector a task works on */

@@ -64,6 +64,15 @@ void mrc_tall_times(mercer_ctx *ctx, int64_t n, int64_t m, int64_t k, double alp
 mercer_status mrc_tall_times_checked(mercer_ctx *ctx, int64_t n, int64_t m, int64_t k, double alpha,
                                      const double *a, int64_t lda, const double *s, int64_t lds,
                                      double beta, double *c, int64_t ldc, mercer_error *err);
+/* The same for the rows here of all: a row has the same bits whatever the number of ranks. */
+mercer_status mrc_tall_times_of_span(mercer_ctx *ctx, const mrc_span *span, int64_t m, int64_t k,
+                                     double alpha, const double *a, int64_t lda, const double *s,
+                                     int64_t lds, double beta, double *c, int64_t ldc,
+                                     mercer_error *err);
+
+/* sums (l) of the columns of v (n x l), over the rows of all ranks in their order. */
+mercer_status mrc_column_sums_of_span(mercer_ctx *ctx, const mrc_span *span, const double *v,
+                                      int64_t l, double *sums, mercer_error *err);
 
 /* For k vectors of length n one after the other (a: k x n), parallel over ranges of their elements:
  * out (n) = alpha a' w + beta out, */
@@ -170,7 +179,8 @@ void mrc_solve_upper(const double *r, int64_t k, double *b, int64_t rows);
 
 /* A symmetric operator for the block Krylov solver: out (n x l) = A v. */
 typedef struct mrc_operator {
-    int64_t n;
+    mrc_span
+        span; /* its rows, which may be spread over ranks: v and out have those that are here */
     mercer_status (*apply)(void *self, const double *v, int64_t l, double *out, mercer_error *err);
     void *self;
 } mrc_operator;
@@ -197,7 +207,9 @@ typedef struct mrc_krylov_result {
     int64_t passes;
 } mrc_krylov_result;
 
-/* Leading (algebraically largest) eigenpairs by a block Krylov method with thick restarts and true
+/* Where rows are spread, all ranks give the same options and random state, and vectors have the
+ * rows that are here; all else is the same on all ranks, and as one rank finds it. Leading
+ * (algebraically largest) eigenpairs by a block Krylov method with thick restarts and true
  * residuals. out->count = 0 with options->count = 0: the target needs more columns or passes.
  * Starts from the random state of ctx. MERCER_ERR_NUMERIC when the residuals do not
  * reach a usable level. */

@@ -17,16 +17,21 @@
 
 #include <string.h>
 
-void mrc_center_columns(int64_t n, int64_t l, double *b)
+mercer_status mrc_center_columns(mercer_ctx *ctx, const mrc_span *span, int64_t l, double *b,
+                                 mercer_error *err)
 {
-    for (int64_t j = 0; j < l; j++) {
-        double mean = 0;
-        for (int64_t i = 0; i < n; i++)
-            mean += b[i * l + j];
-        mean /= (double)n;
-        for (int64_t i = 0; i < n; i++)
-            b[i * l + j] -= mean;
-    }
+    double *means = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&means, l, sizeof *means, err));
+    MRC_TRY(mrc_column_sums_of_span(ctx, span, b, l, means, err));
+    for (int64_t j = 0; j < l; j++)
+        means[j] /= (double)span->total;
+    for (int64_t i = 0; i < span->n; i++)
+        for (int64_t j = 0; j < l; j++)
+            b[i * l + j] -= means[j];
+out:
+    mrc_free(means);
+    return rc;
 }
 
 /* ---- collapsed ---- */
@@ -46,6 +51,20 @@ bool mrc_expansion_collapses(const mrc_problem *problem, int64_t count, int64_t 
         return mrc_kernel_is_linear(problem->kernel);
     return mrc_kernel_is_linear(problem->kernel) &&
            (double)(rows->d * components) <= points * (mean_size + (double)components);
+}
+
+mercer_status mrc_expansion_check_spread(const mrc_problem *problem, mercer_error *err)
+{
+    const mercer_rows *rows = problem->rows;
+    const int64_t components = problem->components > 0 ? problem->components : 1;
+    if (!problem->ranks || !mercer_rows_is_sparse(rows) || !mrc_kernel_is_linear(problem->kernel) ||
+        mrc_expansion_collapses(problem, mrc_rows_total(rows), components))
+        return MERCER_OK;
+    return mrc_fail_at(err, MERCER_ERR_UNSUPPORTED, MRC_AT(.key = "kernel"),
+                       "sparse rows that are spread over ranks: %lld features of %lld columns take "
+                       "more than the %lld rows themselves, all of which the model would hold; ask "
+                       "for fewer features, take method nystroem, or fit on one rank",
+                       (long long)components, (long long)rows->d, (long long)mrc_rows_total(rows));
 }
 
 /* W = (X - c)' B for sparse rows: X' B - c (1' B), nothing of which fills X. */

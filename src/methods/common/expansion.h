@@ -49,7 +49,12 @@ mercer_status mrc_expand_on_pivots(mercer_ctx *ctx, const mrc_problem *problem, 
 
 /* Make the columns of B (n x l) sum to zero exactly: for centred mapped rows that changes no
  * direction. */
-void mrc_center_columns(int64_t n, int64_t l, double *b);
+mercer_status mrc_center_columns(mercer_ctx *ctx, const mrc_span *span, int64_t l, double *b,
+                                 mercer_error *err);
+
+/* Refuse, before work, sparse rows that are spread over ranks of which a model of the components of
+ * the problem is not kept as such a map, see below: no rank has all of them. */
+mercer_status mrc_expansion_check_spread(const mrc_problem *problem, mercer_error *err);
 
 /* Whether such a model of `count` dense points or the problem's sparse ones is kept as a linear
  * map, whose mean then costs nothing. */

@@ -299,7 +299,8 @@ mercer_status mrc_basis_model(mrc_basis *b, const mrc_problem *problem, const do
     mercer_status rc = MERCER_OK;
     MRC_TRY(find_coefficients(b, u, l, &e.coefficients, err));
     if (centered) {
-        mrc_center_columns(b->n, l, e.coefficients);
+        const mrc_span whole = mrc_span_whole(b->n);
+        MRC_TRY(mrc_center_columns(b->ctx, &whole, l, e.coefficients, err));
         MRC_TRY(mrc_gram_means(b->gram, &e.mean_products, &e.mean_norm2, err));
     }
     MRC_TRY(mrc_alloc(&model->spectrum, l, sizeof(double), err));

@@ -79,7 +79,7 @@ mercer_status mrc_spectral_model(mercer_ctx *ctx, const mrc_problem *problem, mr
                                  mrc_spectrum *s, mercer_model *model, mercer_error *err)
 {
     bool centered = problem->center != MRC_CENTER_NONE;
-    bool spread = mrc_rows_span(ctx, problem->rows).spread;
+    const mrc_span span = mrc_rows_span(ctx, problem->rows);
     int64_t n = mrc_rows_total(problem->rows);
     mercer_fit_report *report = problem->report;
     double kept = 0;
@@ -103,8 +103,8 @@ mercer_status mrc_spectral_model(mercer_ctx *ctx, const mrc_problem *problem, mr
     report->passes = s->passes;
     report->residual = s->residual;
     memcpy(report->solver, s->solver, strlen(s->solver) + 1);
-    if (centered && !spread) /* then the model is made of the eigenvectors of F'F */
-        mrc_center_columns(n, s->count, s->vectors);
+    if (centered && !(span.spread && s->inner)) /* of which the model is made then */
+        MRC_TRY(mrc_center_columns(ctx, &span, s->count, s->vectors, err));
     model->spectrum = s->values;
     s->values = NULL;
     mrc_expansion e = {.count = n,
@@ -120,6 +120,7 @@ mercer_status mrc_spectral_model(mercer_ctx *ctx, const mrc_problem *problem, mr
         rc = mrc_expand(ctx, problem, &e, model, err);
     else
         mrc_free(e.coefficients);
+out:
     return rc;
 }
 
@@ -197,6 +198,7 @@ mercer_status mrc_spectral_fit(mercer_ctx *ctx, const mrc_problem *problem, merc
     mrc_gram_request request = request_of(ctx, problem, mrc_rows_total(problem->rows));
     mercer_status rc = MERCER_OK;
 
+    MRC_TRY(mrc_expansion_check_spread(problem, err));
     MRC_TRY(mrc_problem_gram(ctx, problem, &request, &gram, err));
     mrc_gram_release_points(gram);
     MRC_TRY(mrc_gram_spectrum(gram, problem->components, problem->share, &s, err));

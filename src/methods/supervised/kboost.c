@@ -136,7 +136,7 @@ static mercer_status find_leader(struct boost *b, double *c, double *mu, mercer_
     mercer_status rc = MERCER_OK;
     *mu = 0;
     if (r > SMALL) {
-        mrc_operator op = {.n = r, .apply = apply, .self = b};
+        mrc_operator op = {.span = mrc_span_whole(r), .apply = apply, .self = b};
         mrc_krylov_options options = {.count = 1,
                                       .tolerance = TOLERANCE,
                                       .block = 4,

@@ -187,7 +187,8 @@ static mercer_status on_rows(mercer_ctx *ctx, const mrc_problem *problem, mrc_re
     mercer_status rc = MERCER_OK;
     MRC_TRY(combined(ctx, r->ridge.dual, n, r->outputs, combine, l, &e.coefficients, err));
     if (centered) {
-        mrc_center_columns(n, l, e.coefficients);
+        const mrc_span whole = mrc_span_whole(n);
+        MRC_TRY(mrc_center_columns(ctx, &whole, l, e.coefficients, err));
         MRC_TRY(mrc_gram_means(r->gram, &e.mean_products, &e.mean_norm2, err));
     }
     MRC_TRY(mrc_expand(ctx, problem, &e, model, err));

@@ -4,7 +4,8 @@
  *
  * `test_spread all`, one of the long tests, compares every fit on 1, 2, 3, 4 and 7 ranks. Without a
  * word each fit is compared on one of these numbers, the next fit on another, fits of many rows and
- * long searches are left out, and fewer of the calls that can fail do. */
+ * long searches are left out, and fewer of the calls that can fail do. `test_spread all NAME` runs
+ * one test. */
 #include "ranks.h"
 
 #include "base/strips.h"
@@ -716,6 +717,87 @@ static void test_sparse_rows(void **state)
     free_entries(&many);
 }
 
+/* A linear kernel, of whose matrix there are products: exact sums over the rows, a solver. */
+static void test_products_of_sparse_rows(void **state)
+{
+    enum { N = 3077, D = 12, WIDE = 400, MANY = 20123, OUT = 9 };
+    static const int64_t counts[] = {500, 1025, 2499, 2500, 3077};
+    struct entries e = sparse_rows(N, D, false), wide = sparse_rows(N, WIDE, false);
+    struct entries whole = sparse_rows(N, D, true), many = sparse_rows(MANY, 40, false);
+    double *y = normal_rows(11, MANY, OUT, 5, 1);
+    int64_t *codes = malloc((size_t)MANY * sizeof *codes);
+    struct spread_fit base = {.method = "pca", .components = 3, .n = N, .d = WIDE, .sparse = &wide},
+                      f;
+    (void)state;
+    assert_non_null(codes);
+    for (int64_t i = 0; i < MANY; i++)
+        codes[i] = i < 1100 ? i % 2 : i < 2800 ? 2 + i % 3 % 2 : 4;
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+        f = base;
+        f.n = counts[k];
+        f.store = counts[k] < 2500 ? "lowrank" : NULL;
+        f.method = "kpca";
+        f.kernel = "linear";
+        check_fit(f);
+        f.center = "none";
+        f.components = 9;
+        check_fit(f);
+        f.store = NULL;
+        f.method = "kpls";
+        f.values = y;
+        f.outputs = 1;
+        check_fit(f);
+    }
+    f = base;
+    f.components = 30; /* blocks of 16 */
+    f.scale = "unit";
+    check_fit(f);
+    f.sparse = &e; /* more than there are: vectors that are rounding */
+    f.d = D;
+    check_fit(f);
+    f.center = "none";
+    f.tolerance = 1e-3;
+    f.components = 5;
+    check_fit(f);
+    f = base;
+    f.d = D;
+    f.sparse = &whole;
+    f.scale = "minmax";
+    check_fit(f);
+    f.head = "ls";
+    f.values = y;
+    f.outputs = OUT;
+    check_fit(f);
+    f = base;
+    f.n = MANY;
+    f.d = 40;
+    f.sparse = &many;
+    f.components = 5;
+    check_fit(f);
+    f.method = "pls";
+    f.values = y;
+    f.outputs = OUT;
+    check_fit(f);
+    f = base;
+    f.method = "pls:discriminant=on";
+    f.codes = codes;
+    check_fit(f);
+    f.method = "kpls";
+    f.kernel = "linear";
+    f.components = 40; /* more than the targets have use for */
+    f.sparse = &e;
+    f.d = D;
+    check_fit(f);
+    f.components = MERCER_COMPONENTS_BOUND;
+    check_fit(f);
+    free(y);
+    free(codes);
+    free_entries(&e);
+    free_entries(&wide);
+    free_entries(&whole);
+    free_entries(&many);
+}
+
 static void test_points_of_sparse_rows(void **state)
 {
     enum { N = 3077, WIDE = 400, POINTS = 60, MANY = 20123, NARROW = 12 };
@@ -1403,22 +1485,34 @@ static void test_what_is_not_spread_is_refused(void **state)
     struct entries e = sparse_rows(N, D, false);
     f = base;
     f.sparse = &e;
-    f.kernel = "linear";
-    check_refusal(&f, MERCER_ERR_UNSUPPORTED, "are not shared yet");
     f.kernel = "cosine";
+    check_refusal(&f, MERCER_ERR_UNSUPPORTED, "linear with scale unit");
+    f.kernel = "linear";
     f.method = "rkpca";
-    check_refusal(&f, MERCER_ERR_UNSUPPORTED, "are not shared yet");
+    check_refusal(&f, MERCER_ERR_UNSUPPORTED, "only products with the matrix");
     f.method = "pca";
     f.kernel = NULL;
-    check_refusal(&f, MERCER_ERR_UNSUPPORTED, "are not shared yet");
-    f.method = "kpls";
+    f.components = 0.9;
+    check_refusal(&f, MERCER_ERR_UNSUPPORTED, "only products with the matrix");
+    f.components = 4;
+    f.n = 300;
+    f.store = "lowrank";
+    check_refusal(&f, MERCER_ERR_UNSUPPORTED, "only products with the matrix");
+    f.n = N;
+    f.store = NULL;
+    f.d = 1 << 20; /* columns that no row has */
+    check_refusal(&f, MERCER_ERR_UNSUPPORTED, "the model would hold");
+    f.d = D;
+    f.method = "krr";
     f.kernel = "linear";
+    f.components = 0;
     f.values = x;
     f.outputs = 1;
-    check_refusal(&f, MERCER_ERR_UNSUPPORTED, "are not shared yet");
-    f.method = "pls";
-    f.kernel = NULL;
-    check_refusal(&f, MERCER_ERR_UNSUPPORTED, "are not shared yet");
+    check_refusal(&f, MERCER_ERR_UNSUPPORTED, "only products with the matrix");
+    f.method = "kpls";
+    f.components = 0.9;
+    check_refusal(&f, MERCER_ERR_ARGUMENT, "give a number of components");
+    f.components = 4;
     f.values = NULL;
     f.kernel = "rbf:sigma=6";
     f.method = "kpca";
@@ -1606,6 +1700,8 @@ static void test_failures_end_all_ranks(void **state)
                 {"sma", 3, x, NULL, 0, false},
                 {"pls", 2, x, NULL, 0, false},
                 {"kpca", 3, NULL, NULL, 0, true},
+                {"pca", 2, NULL, NULL, 0, true},
+                {"pls", 2, x, NULL, 0, true},
                 {"nystroem:points=20", 3, NULL, NULL, 0, true},
                 {"kpls", 3, x, NULL, 0, true}};
     struct entries e = sparse_rows(N, D, true);
@@ -1614,22 +1710,24 @@ static void test_failures_end_all_ranks(void **state)
     for (int64_t i = 0; i < N; i++)
         codes[i] = i % 3;
     for (size_t k = 0; k < sizeof fits / sizeof *fits; k++)
-        fail_everywhere((struct spread_fit){
-            .method = fits[k].method,
-            .kernel = strcmp(fits[k].method, "pls") == 0 ? NULL : "rbf:sigma=20",
-            .scale = fits[k].sparse ? "minmax" : "standard",
-            .sparse = fits[k].sparse ? &e : NULL,
-            .components = fits[k].components,
-            .n = N,
-            .d = D,
-            .dtype = MERCER_F64,
-            .x = x,
-            .values = fits[k].values,
-            .outputs = 1,
-            .codes = fits[k].codes,
-            .landmarks = fits[k].landmarks ? x : NULL,
-            .landmark_count = fits[k].landmarks,
-            .threads = 1});
+        fail_everywhere((struct spread_fit){.method = fits[k].method,
+                                            .kernel = strcmp(fits[k].method, "pls") == 0 ||
+                                                              strcmp(fits[k].method, "pca") == 0
+                                                          ? NULL
+                                                          : "rbf:sigma=20",
+                                            .scale = fits[k].sparse ? "minmax" : "standard",
+                                            .sparse = fits[k].sparse ? &e : NULL,
+                                            .components = fits[k].components,
+                                            .n = N,
+                                            .d = D,
+                                            .dtype = MERCER_F64,
+                                            .x = x,
+                                            .values = fits[k].values,
+                                            .outputs = 1,
+                                            .codes = fits[k].codes,
+                                            .landmarks = fits[k].landmarks ? x : NULL,
+                                            .landmark_count = fits[k].landmarks,
+                                            .threads = 1});
     free_entries(&e);
     free(x);
     free(codes);
@@ -1637,7 +1735,9 @@ static void test_failures_end_all_ranks(void **state)
 
 int main(int argc, char **argv)
 {
-    all_of_it = argc == 2 && strcmp(argv[1], "all") == 0;
+    all_of_it = argc > 1 && strcmp(argv[1], "all") == 0;
+    if (argc > 2)
+        cmocka_set_test_filter(argv[2]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_few_rows),
         cmocka_unit_test(test_kernels_and_options),
@@ -1656,6 +1756,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_landmarks),
         cmocka_unit_test(test_rkpca),
         cmocka_unit_test(test_sparse_rows),
+        cmocka_unit_test(test_products_of_sparse_rows),
         cmocka_unit_test(test_points_of_sparse_rows),
         cmocka_unit_test(test_sparse_rows_with_targets),
         cmocka_unit_test(test_what_is_not_spread_is_refused),
