@@ -163,6 +163,12 @@ mercer_status mrc_rows_need_whole(const mercer_rows *rows, const char *what, mer
         if (part_ != MERCER_OK)                                                                    \
             return part_;                                                                          \
     } while (0)
+/* *wanted of all the rows that ranks have in their lists (counted in the whole table, different
+ * ones), drawn at random, or all of them where they are fewer: *out, to be freed, *wanted of them,
+ * in the same order on all ranks. A draw takes one number of the sequence of ctx, and puts the list
+ * into another order. */
+mercer_status mrc_draw_of_all(mercer_ctx *ctx, const mrc_span *span, int64_t *list, int64_t count,
+                              int64_t most, int64_t **out, int64_t *found, mercer_error *err);
 /* The rows which[0], which[1], ... of the whole table, on all ranks, as mrc_rows_take() gives them;
  * which = NULL: the first count. */
 mercer_status mrc_rows_take_of_all(mercer_ctx *ctx, const mercer_rows *rows, const int64_t *which,

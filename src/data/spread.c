@@ -3,6 +3,7 @@
  * their order. What is asked of all rows is answered alike on all ranks, with the bits that one
  * rank has that holds the whole table. */
 #include "base/comm.h"
+#include "base/ctx.h"
 #include "data/rows.h"
 
 #include <math.h>
@@ -138,6 +139,33 @@ mercer_status mrc_rows_largest_of_all(mercer_ctx *ctx, const mercer_rows *rows, 
             *value = all[2 * r];
             *column = (int64_t)all[2 * r + 1];
         }
+out:
+    mrc_free(all);
+    return rc;
+}
+
+/* The rows of the smallest hashes of all ranks are among those of each. */
+mercer_status mrc_draw_of_all(mercer_ctx *ctx, const mrc_span *span, int64_t *list, int64_t count,
+                              int64_t most, int64_t **out, int64_t *found, mercer_error *err)
+{
+    const int64_t own = count < most ? count : most, bytes = (int64_t)sizeof *list;
+    mrc_rng rng = ctx->rng; /* the same draw again, for all of them */
+    char *all = NULL;
+    int64_t total = own * bytes;
+    mercer_status rc = MERCER_OK;
+    *out = NULL;
+    mrc_rng_draw(span->spread ? &rng : &ctx->rng, list, count, own);
+    if (span->spread) {
+        MRC_TRY(mrc_comm_gather(ctx, list, own * bytes, &all, &total, err));
+        *found = total / bytes < most ? total / bytes : most;
+        mrc_rng_draw(&ctx->rng, (int64_t *)(void *)all, total / bytes, *found);
+        *out = (int64_t *)(void *)all;
+        all = NULL;
+    } else {
+        MRC_TRY(mrc_alloc(out, own, sizeof **out, err));
+        memcpy(*out, list, (size_t)total);
+        *found = own;
+    }
 out:
     mrc_free(all);
     return rc;

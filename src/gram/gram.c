@@ -299,6 +299,34 @@ static mercer_status store_row_norms2(const mrc_gram *g, mrc_pick j, const mrc_s
     return rc == MERCER_OK ? sum_ranks(g, out, j.count, err) : rc;
 }
 
+void mrc_fetched_destroy(mrc_fetched *fetched)
+{
+    mrc_points_destroy(&fetched->points);
+    mercer_rows_free(fetched->rows);
+    mrc_free(fetched->means);
+    *fetched = (mrc_fetched){0};
+}
+
+mercer_status mrc_fetch(const mrc_gram *g, mrc_pick j, const mrc_shift *shift, mrc_fetched *out,
+                        mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    if (!j.rows) /* columns of all ranks */
+        return mrc_rows_need_whole(g->rows, "all columns", err);
+    MRC_TRY(mrc_rows_take_of_all(g->ctx, g->rows, j.rows, j.count, &out->rows, err));
+    if (shift->row) {
+        MRC_TRY(mrc_alloc(&out->means, j.count, sizeof *out->means, err));
+        for (int64_t i = 0; i < j.count; i++) {
+            int64_t at = j.rows[i] - g->span.first;
+            out->means[i] = at >= 0 && at < g->n ? shift->row[at] : 0;
+        }
+        MRC_TRY(mrc_comm_merge_numbers(g->ctx, out->means, j.count, err));
+    }
+    MRC_TRY(mrc_points_init(&out->points, g->ctx, g->kernel, out->rows, &g->points, err));
+out:
+    return rc;
+}
+
 /* ---- centring ---- */
 
 static mercer_status set_means(mrc_gram *g, const double *sums, int64_t stride, mercer_error *err)
@@ -460,7 +488,8 @@ mercer_status mrc_gram_columns(mrc_gram *g, const int64_t *rows, int64_t count, 
     const mrc_pick pick = {.rows = rows, .count = count};
     mrc_shift shift;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(need_whole(g, err));
+    if (!(g->store->caps & MRC_STORE_SPREADS_COLUMNS))
+        MRC_TRY(need_whole(g, err));
     MRC_TRY(centring(g, NULL, &shift, err));
     MRC_TRY(g->store->columns(g->self, pick, &shift, out, err));
     MRC_TRY(sum_ranks(g, out, count * g->n, err));

@@ -336,9 +336,7 @@ out:
 struct target {
     int64_t n;
     mrc_pick pick;
-    const mrc_points *points; /* the rows of the pick, one after the other; NULL: those here have
-                                 them */
-    const double *means;      /* what shifts each of them; with points alone */
+    const mrc_fetched *fetched; /* the rows of the pick; NULL: those here have them */
     const mrc_shift *shift;
     double *out;
 };
@@ -373,8 +371,8 @@ static mercer_status few_columns(struct implicit_work *w, const struct target *t
     w->l = count;
     memset(w->inner, 0, (size_t)inner_size(w->s, count) * sizeof(double));
     for (int64_t c = 0; c < count; c++) { /* X_J' */
-        mrc_sparse_row row = to->points
-                                 ? mrc_sparse_row_of(to->points, first + c)
+        mrc_sparse_row row = to->fetched
+                                 ? mrc_sparse_row_of(&to->fetched->points, first + c)
                                  : mrc_sparse_row_of(&g->points, mrc_pick_row(to->pick, first + c));
         double *panel = w->inner + c / PANEL * PANEL * g->points.d;
         for (int64_t k = 0; k < row.count; k++)
@@ -402,43 +400,9 @@ out:
 
 static double row_shift(const struct target *to, int64_t i)
 {
-    if (to->means)
-        return to->shift->row ? to->shift->base - to->means[i] : 0;
+    if (to->fetched)
+        return to->fetched->means ? to->shift->base - to->fetched->means[i] : 0;
     return mrc_shift_row(to->shift, mrc_pick_row(to->pick, i));
-}
-
-/* Rows of all ranks, and what shifts their columns, for a target that borrows both. */
-struct fetched {
-    mercer_rows *rows;
-    mrc_points points;
-    double *means;
-};
-
-static void fetched_destroy(struct fetched *f)
-{
-    mrc_points_destroy(&f->points);
-    mercer_rows_free(f->rows);
-    mrc_free(f->means);
-    *f = (struct fetched){0};
-}
-
-static mercer_status fetch(const mrc_gram *g, struct target *to, struct fetched *f,
-                           mercer_error *err)
-{
-    const mrc_pick j = to->pick;
-    mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc(&f->means, j.count, sizeof *f->means, err));
-    for (int64_t i = 0; to->shift->row && i < j.count; i++) {
-        int64_t at = j.rows[i] - g->span.first;
-        f->means[i] = at >= 0 && at < g->n ? to->shift->row[at] : 0;
-    }
-    MRC_TRY(mrc_rows_take_of_all(g->ctx, g->rows, j.rows, j.count, &f->rows, err));
-    MRC_TRY(mrc_comm_merge_numbers(g->ctx, f->means, j.count, err));
-    MRC_TRY(mrc_points_init(&f->points, g->ctx, g->kernel, f->rows, &g->points, err));
-    to->points = &f->points;
-    to->means = f->means;
-out:
-    return rc;
 }
 
 static void copy_columns(const struct target *to, int64_t first, int64_t count, const double *block)
@@ -454,16 +418,18 @@ static mercer_status implicit_columns(void *self, mrc_pick j, const mrc_shift *s
                                       mercer_error *err)
 {
     const struct implicit *s = self;
-    struct target to = {.n = s->gram->n, .pick = j, .shift = shift, .out = out};
-    struct fetched fetched = {0};
+    mrc_fetched fetched = {0};
+    struct target to = {.n = s->gram->n,
+                        .pick = j,
+                        .fetched = s->gram->span.spread ? &fetched : NULL,
+                        .shift = shift,
+                        .out = out};
     mercer_status rc = MERCER_OK;
-    if (s->gram->span.spread && !j.rows) /* columns of all ranks */
-        MRC_TRY(mrc_rows_need_whole(s->gram->rows, "all columns", err));
     if (s->gram->span.spread)
-        MRC_TRY(fetch(s->gram, &to, &fetched, err));
+        MRC_TRY(mrc_fetch(s->gram, j, shift, &fetched, err));
     MRC_TRY(for_columns(s, &to, copy_columns, err));
 out:
-    fetched_destroy(&fetched);
+    mrc_fetched_destroy(&fetched);
     return rc;
 }
 
@@ -513,28 +479,29 @@ static mercer_status lengths_of_all(const struct implicit *s, const mrc_shift *s
     const mrc_gram *g = s->gram;
     const mrc_span *span = &g->span;
     struct implicit_work work;
-    struct fetched fetched = {0};
+    mrc_fetched fetched = {0};
     double sums[FETCHED];
     int64_t rows[FETCHED];
     mercer_status rc = MERCER_OK;
     MRC_TRY(columns_init(&work, s, err));
     for (int64_t first = 0; first < span->total; first += FETCHED) {
         const int64_t count = mrc_min64(FETCHED, span->total - first);
-        struct target to = {.n = g->n, .pick = {.rows = rows, .count = count}, .shift = shift};
+        struct target to = {
+            .n = g->n, .pick = {.rows = rows, .count = count}, .fetched = &fetched, .shift = shift};
         struct lengths w = {.work = &work, .to = &to};
         for (int64_t i = 0; i < count; i++) {
             rows[i] = first + i;
             sums[i] = 0;
         }
-        fetched_destroy(&fetched);
-        MRC_TRY(fetch(g, &to, &fetched, err));
+        mrc_fetched_destroy(&fetched);
+        MRC_TRY(mrc_fetch(g, to.pick, shift, &fetched, err));
         MRC_TRY(mrc_run_span(g->ctx, span, sums, count, COLUMNS, add_squares, &w, err));
         for (int64_t i = 0; i < count; i++)
             if (rows[i] >= span->first && rows[i] < span->first + g->n)
                 out[rows[i] - span->first] = sums[i];
     }
 out:
-    fetched_destroy(&fetched);
+    mrc_fetched_destroy(&fetched);
     columns_destroy(&work);
     return rc;
 }

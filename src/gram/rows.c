@@ -365,75 +365,10 @@ out:
     return rc;
 }
 
-/* Columns of rows of any rank, over the rows here. */
-struct columns {
-    const struct rows_store *s;
-    mrc_pick pick;
-    mrc_points points; /* the rows of the pick */
-    double *means;     /* what shifts them */
-    const mrc_shift *shift;
-    double *out;
-    double **scratch; /* per worker: a window of MRC_TILE packed points */
-};
-
-static void columns_tile(void *arg, int64_t task, int worker)
-{
-    const struct columns *w = arg;
-    const mrc_gram *g = w->s->gram;
-    const double scale = w->s->root * w->s->root, *column = w->shift->column;
-    int64_t n = g->n, c = task * MRC_TILE, cols = mrc_min64(MRC_TILE, n - c), b0 = c;
-    mrc_points own;
-    const mrc_points *b = mrc_points_window(&g->points, &b0, cols, w->scratch[worker], &own);
-    for (int64_t first = 0; first < w->pick.count; first += MRC_GATHER)
-        mrc_kernel_tile(g->kernel, g->ctx, &w->points, first,
-                        mrc_min64(MRC_GATHER, w->pick.count - first), b, b0, cols,
-                        w->out + first * n + c, n);
-    for (int64_t i = 0; i < w->pick.count; i++) {
-        double *values = w->out + i * n + c;
-        int64_t at = w->pick.rows[i] - g->span.first;
-        for (int64_t k = 0; scale != 1 && k < cols; k++)
-            values[k] *= scale;
-        if (at >= c && at < c + cols)
-            values[at - c] = g->raw_diag[at];
-        double shift = w->shift->base - w->means[i];
-        for (int64_t k = 0; w->shift->row && k < cols; k++)
-            values[k] += shift - (column ? column[c + k] : 0);
-    }
-}
-
-static mercer_status spread_columns(const struct rows_store *s, mrc_pick j, const mrc_shift *shift,
-                                    double *out, mercer_error *err)
-{
-    const mrc_gram *g = s->gram;
-    struct columns w = {.s = s, .pick = j, .shift = shift, .out = out};
-    mercer_rows *rows = NULL;
-    mercer_status rc = MERCER_OK;
-    if (!j.rows) /* columns of all ranks */
-        return mrc_rows_need_whole(g->rows, "all columns", err);
-    MRC_TRY(mrc_alloc(&w.means, j.count, sizeof(double), err));
-    for (int64_t i = 0; shift->row && i < j.count; i++) {
-        int64_t at = j.rows[i] - g->span.first;
-        w.means[i] = at >= 0 && at < g->n ? shift->row[at] : 0;
-    }
-    MRC_TRY(mrc_rows_take_of_all(g->ctx, g->rows, j.rows, j.count, &rows, err));
-    MRC_TRY(mrc_comm_merge_numbers(g->ctx, w.means, j.count, err));
-    MRC_TRY(mrc_points_init(&w.points, g->ctx, g->kernel, rows, &g->points, err));
-    MRC_TRY(scratch_new(g, MRC_TILE * mrc_points_window_size(&g->points), &w.scratch, err));
-    MRC_TRY(mrc_parfor_checked(g->ctx, (g->n + MRC_TILE - 1) / MRC_TILE, columns_tile, &w, err));
-out:
-    mrc_points_destroy(&w.points);
-    mercer_rows_free(rows);
-    scratch_free(g, w.scratch);
-    mrc_free(w.means);
-    return rc;
-}
-
 static mercer_status rows_columns(void *self, mrc_pick j, const mrc_shift *shift, double *out,
                                   mercer_error *err)
 {
     const struct rows_store *s = self;
-    if (s->gram->span.spread)
-        return spread_columns(s, j, shift, out, err);
     return mrc_store_stream.columns(s->stream, j, shift, out, err);
 }
 

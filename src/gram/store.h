@@ -50,6 +50,7 @@ enum {
     MRC_STORE_SPREADS = 64,     /* its rows may be spread over ranks */
     MRC_STORE_NARROW =
         128, /* one vector costs much less than two: means have a product of their own */
+    MRC_STORE_SPREADS_COLUMNS = 256, /* or only columns of few rows are those of all ranks */
 };
 
 /* Rows J of K. rows = NULL: all of them, count is n. */
@@ -77,6 +78,16 @@ static inline double mrc_shift_row(const mrc_shift *shift, int64_t i)
 {
     return shift->row ? shift->base - shift->row[i] : 0;
 }
+
+/* Rows of all ranks that every rank gets, and what shifts their columns. */
+typedef struct mrc_fetched {
+    mercer_rows *rows;
+    mrc_points points;
+    double *means; /* base - means[i] is added to column i; NULL: it stays */
+} mrc_fetched;
+mercer_status mrc_fetch(const mrc_gram *g, mrc_pick j, const mrc_shift *shift, mrc_fetched *out,
+                        mercer_error *err);
+void mrc_fetched_destroy(mrc_fetched *fetched);
 
 /* What a store with a factor is allowed, and what it says when it gives up; zero for others. */
 typedef struct mrc_store_plan {

@@ -36,24 +36,6 @@ static const mrc_param nystroem_schema[] = {
 
 enum { UNIFORM, KMEANS, GREEDY, RPCHOLESKY };
 
-/* A draw takes the rows of the smallest hashes: those of all ranks are among those of each. */
-static mercer_status draw_of_all(mercer_ctx *ctx, const mrc_span *span, int64_t *list,
-                                 int64_t count, mercer_error *err)
-{
-    const int64_t own = span->n < count ? span->n : count, bytes = (int64_t)sizeof *list;
-    mrc_rng rng = ctx->rng; /* the same draw again, for all of them */
-    char *all = NULL;
-    int64_t total = 0;
-    mercer_status rc = MERCER_OK;
-    mrc_rng_draw(&rng, list, span->n, own);
-    MRC_TRY(mrc_comm_gather(ctx, list, own * bytes, &all, &total, err));
-    mrc_rng_draw(&ctx->rng, (int64_t *)(void *)all, total / bytes, count);
-    memcpy(list, all, (size_t)(count * bytes));
-out:
-    mrc_free(all);
-    return rc;
-}
-
 static mercer_status choose_uniform(void *self, mercer_ctx *ctx, const mrc_problem *problem,
                                     mrc_gram *gram, int64_t *list, int64_t *count,
                                     mercer_error *err)
@@ -61,12 +43,15 @@ static mercer_status choose_uniform(void *self, mercer_ctx *ctx, const mrc_probl
     const mrc_span span = mrc_rows_span(ctx, problem->rows);
     (void)self;
     (void)gram;
+    int64_t *drawn = NULL;
+    mercer_status rc = MERCER_OK;
     for (int64_t i = 0; i < span.n; i++)
         list[i] = span.first + i;
-    if (span.spread)
-        return draw_of_all(ctx, &span, list, *count, err);
-    mrc_rng_draw(&ctx->rng, list, span.n, *count);
-    return MERCER_OK;
+    MRC_TRY(mrc_draw_of_all(ctx, &span, list, span.n, *count, &drawn, count, err));
+    memcpy(list, drawn, (size_t)*count * sizeof *list);
+out:
+    mrc_free(drawn);
+    return rc;
 }
 
 /* ---- k-means through products with a Gram operator ---- */

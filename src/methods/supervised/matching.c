@@ -14,8 +14,9 @@
  * candidates.
  *
  * Rows that are spread over ranks: each rank has num and den of its own rows, and the ranks compare
- * the best of them. Columns whose den is renewed are those of all ranks, in the groups of one rank.
- * Candidates and directions of several rows are for one rank. */
+ * the best of them. Columns whose den is renewed are those of all ranks, in the groups of one rank,
+ * and so are candidates, which are drawn among the rows of all. Directions of several rows are for
+ * one rank. */
 #include "methods/supervised/matching.h"
 
 #include "base/running.h"
@@ -49,8 +50,9 @@ struct matching {
     double *full;       /* n: |k_i|^2 */
     int64_t *upto;      /* n: features that den knows of; -1: none, not even |k_i|^2 */
     unsigned char *out; /* n: a row that is not to be taken, or 0 */
-    int64_t *list;      /* candidates of this feature */
+    int64_t *list;      /* candidates of this feature: those that are here */
     int64_t list_count;
+    int64_t drawn;            /* of them, those of all ranks */
     double noise;             /* a match that rounding alone could make */
     double *block, *products; /* GROUP x n, GROUP x (most + outputs) */
     double *input, *output;   /* n x (outputs + 1): all columns */
@@ -239,10 +241,27 @@ out:
     return rc;
 }
 
-/* rows: some of those that are here; their like of all ranks are renewed together. */
-static mercer_status renew_stale(struct matching *w, mrc_deflation *dual, const int64_t *rows,
-                                 int64_t count, mercer_error *err)
+/* out: those rows of all ranks that are in `found`, in the order of rows; returns how many. */
+static int64_t in_order(const int64_t *rows, int64_t count, const int64_t *found,
+                        int64_t found_count, int64_t *out)
 {
+    int64_t size = 0;
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t k = 0; k < found_count; k++)
+            if (found[k] == rows[i]) {
+                out[size++] = rows[i];
+                break;
+            }
+    return size;
+}
+
+/* rows: some of those that are here; their like of all ranks are renewed together, in the order of
+ * the rows or, unless it is NULL, in that of `group`, which has GROUP rows of all ranks at most. */
+static mercer_status renew_stale(struct matching *w, mrc_deflation *dual, const int64_t *rows,
+                                 int64_t count, const int64_t *group, int64_t group_size,
+                                 mercer_error *err)
+{
+    int64_t sorted[GROUP];
     const int64_t bytes = (int64_t)sizeof *rows;
     int64_t *stale = NULL, found = 0;
     char *of_all = NULL;
@@ -256,6 +275,10 @@ static mercer_status renew_stale(struct matching *w, mrc_deflation *dual, const 
         found /= bytes;
     }
     const int64_t *all = of_all ? (const int64_t *)(const void *)of_all : stale;
+    if (group) {
+        found = in_order(group, group_size, all, found, sorted);
+        all = sorted;
+    }
     for (int64_t first = 0; first < found; first += GROUP) {
         int64_t size = found - first < GROUP ? found - first : GROUP;
         MRC_TRY(mrc_gram_columns(dual->gram, all + first, size, w->block, err));
@@ -276,45 +299,91 @@ static void note_match(struct matching *w, int64_t row, const double *products, 
 
 /* ---- columns one by one: candidates, and what is left of all of them ---- */
 
-static int by_age(const void *a, const void *b, void *arg)
+/* A candidate: a row of all, and the features that its den knows of. */
+struct candidate {
+    int64_t row, age;
+};
+
+static int by_age(const void *a, const void *b)
 {
-    const int64_t *upto = arg, i = *(const int64_t *)a, j = *(const int64_t *)b;
-    if (upto[i] != upto[j])
-        return upto[i] < upto[j] ? -1 : 1;
-    return (i > j) - (i < j);
+    const struct candidate *i = a, *j = b;
+    if (i->age != j->age)
+        return i->age < j->age ? -1 : 1;
+    return (i->row > j->row) - (i->row < j->row);
 }
 
-static void draw(struct matching *w, mrc_deflation *dual)
+/* Where a row of all stands among those here; -1: elsewhere. */
+static int64_t place_here(const mrc_deflation *dual, int64_t row)
 {
-    int64_t left = 0, wanted = w->params->candidates;
+    int64_t at = row - dual->span.first;
+    return at >= 0 && at < dual->n ? at : -1;
+}
+
+/* *out: those of this feature, to be freed, oldest first; w->list has those that are here. */
+static mercer_status draw(struct matching *w, mrc_deflation *dual, struct candidate **out,
+                          mercer_error *err)
+{
+    const int64_t most = w->params->candidates > 0 ? w->params->candidates : dual->span.total;
+    int64_t left = 0, *drawn = NULL;
+    double *ages = NULL;
+    mercer_status rc = MERCER_OK;
     for (int64_t i = 0; i < dual->n; i++)
         if (!w->out[i])
-            w->list[left++] = i;
-    wanted = wanted > 0 && wanted < left ? wanted : left;
-    if (wanted < left)
-        mrc_rng_draw(&dual->ctx->rng, w->list, left, wanted);
-    w->list_count = wanted;
-    qsort_r(w->list, (size_t)wanted, sizeof *w->list, by_age, w->upto);
+            w->list[left++] = dual->span.first + i;
+    MRC_TRY(mrc_draw_of_all(dual->ctx, &dual->span, w->list, left, most, &drawn, &w->drawn, err));
+    MRC_TRY(mrc_alloc(&ages, w->drawn, sizeof *ages, err));
+    MRC_TRY(mrc_alloc(out, w->drawn, sizeof **out, err));
+    for (int64_t k = 0; k < w->drawn; k++) {
+        int64_t at = place_here(dual, drawn[k]);
+        ages[k] = at >= 0 ? (double)w->upto[at] : 0;
+    }
+    if (dual->span.spread)
+        MRC_TRY(mrc_comm_merge_numbers(dual->ctx, ages, w->drawn, err));
+    for (int64_t k = 0; k < w->drawn; k++)
+        (*out)[k] = (struct candidate){.row = drawn[k], .age = (int64_t)ages[k]};
+    qsort(*out, (size_t)w->drawn, sizeof **out, by_age);
+    w->list_count = 0;
+    for (int64_t k = 0; k < w->drawn; k++)
+        if (place_here(dual, (*out)[k].row) >= 0)
+            w->list[w->list_count++] = place_here(dual, (*out)[k].row);
+out:
+    mrc_free(drawn);
+    mrc_free(ages);
+    return rc;
 }
 
 /* num and den of rows J. They are in order of what they know: the products of all begin with what
  * the first has missed, and each row takes its own share of them. */
-static mercer_status meet_group(struct matching *w, mrc_deflation *dual, const int64_t *rows,
-                                int64_t count, const double *rest, mercer_error *err)
+static mercer_status meet_group(struct matching *w, mrc_deflation *dual,
+                                const struct candidate *group, int64_t count, const double *rest,
+                                mercer_error *err)
 {
-    int64_t n = dual->n, known = w->upto[rows[0]] < 0 ? 0 : w->upto[rows[0]];
+    enum { TOGETHER = 8 };
+    int64_t n = dual->n, known = group[0].age < 0 ? 0 : group[0].age;
     int64_t missing = dual->count - known, m = dual->outputs;
+    int64_t rows[GROUP], here[GROUP], count_here = 0;
+    struct lengths columns = {.block = w->block, .n = n};
+    double full[GROUP] = {0};
     mercer_status rc = MERCER_OK;
+    for (int64_t i = 0; i < count; i++)
+        rows[i] = group[i].row;
     MRC_TRY(mrc_gram_columns(dual->gram, rows, count, w->block, err));
     MRC_TRY(multiply(dual, w->block, count, rest, n, m, w->products, err));
     for (int64_t i = 0; i < count; i++)
-        note_match(w, rows[i], w->products + i * m, m);
+        if (place_here(dual, rows[i]) >= 0) {
+            here[count_here++] = place_here(dual, rows[i]);
+            note_match(w, place_here(dual, rows[i]), w->products + i * m, m);
+        }
     if (!w->alignment)
         goto out;
-    for (int64_t i = 0; i < count; i++)
-        if (w->upto[rows[i]] < 0)
-            w->den[rows[i]] = w->exact[rows[i]] = w->full[rows[i]] =
-                mrc_dot(w->block + i * n, w->block + i * n, n);
+    if (group[0].age < 0) /* new ones come first */
+        MRC_TRY(mrc_run_span(dual->ctx, &dual->span, full, count, TOGETHER, add_lengths, &columns,
+                             err));
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at = place_here(dual, rows[i]);
+        if (at >= 0 && group[i].age < 0)
+            w->den[at] = w->exact[at] = w->full[at] = full[i];
+    }
     if (w->params->sparsity > 1) { /* correlations of what is left need all its digits */
         MRC_TRY(renew(w, dual, rows, count, err));
         goto out;
@@ -322,12 +391,15 @@ static mercer_status meet_group(struct matching *w, mrc_deflation *dual, const i
     MRC_TRY(multiply(dual, w->block, count, dual->q + known * dual->stride, dual->stride, missing,
                      w->products, err));
     for (int64_t i = 0; i < count; i++) {
-        int64_t own = dual->count - (w->upto[rows[i]] < 0 ? 0 : w->upto[rows[i]]);
+        int64_t own = dual->count - (group[i].age < 0 ? 0 : group[i].age);
+        int64_t at = place_here(dual, rows[i]);
         const double *products = w->products + (i + 1) * missing - own;
-        w->den[rows[i]] -= mrc_dot(products, products, own);
-        w->upto[rows[i]] = dual->count;
+        if (at < 0)
+            continue;
+        w->den[at] -= mrc_dot(products, products, own);
+        w->upto[at] = dual->count;
     }
-    MRC_TRY(renew_stale(w, dual, rows, count, err));
+    MRC_TRY(renew_stale(w, dual, here, count_here, rows, count, err));
 out:
     return rc;
 }
@@ -335,19 +407,21 @@ out:
 static mercer_status meet_columns(struct matching *w, mrc_deflation *dual, mercer_error *err)
 {
     double *rest = NULL; /* what is left of the labels, one after the other */
+    struct candidate *candidates = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2_raw(&rest, dual->outputs, dual->n, sizeof *rest, err));
     for (int64_t i = 0; i < dual->n; i++)
         for (int64_t c = 0; c < dual->outputs; c++)
             rest[c * dual->n + i] = dual->rest[i * dual->outputs + c];
-    draw(w, dual);
-    for (int64_t first = 0; first < w->list_count; first += GROUP) {
-        int64_t size = w->list_count - first < GROUP ? w->list_count - first : GROUP;
+    MRC_TRY(draw(w, dual, &candidates, err));
+    for (int64_t first = 0; first < w->drawn; first += GROUP) {
+        int64_t size = w->drawn - first < GROUP ? w->drawn - first : GROUP;
         MRC_TRY(mrc_check_cancel(dual->ctx, err));
-        MRC_TRY(meet_group(w, dual, w->list + first, size, rest, err));
+        MRC_TRY(meet_group(w, dual, candidates + first, size, rest, err));
     }
 out:
     mrc_free(rest);
+    mrc_free(candidates);
     return rc;
 }
 
@@ -380,7 +454,7 @@ static mercer_status meet_all(struct matching *w, mrc_deflation *dual, mercer_er
     }
     w->list_count = n;
     if (update)
-        MRC_TRY(renew_stale(w, dual, w->list, n, err));
+        MRC_TRY(renew_stale(w, dual, w->list, n, NULL, 0, err));
 out:
     return rc;
 }
@@ -574,7 +648,7 @@ static mercer_status choose(void *self, mrc_deflation *dual, bool *added, mercer
                                         : take_row(w, dual, added, err));
         for (int64_t i = 0; i < w->list_count; i++)
             w->out[w->list[i]] = w->out[w->list[i]] ? w->out[w->list[i]] : PASSED;
-    } while (!*added && w->params->candidates > 0 && w->list_count > 0);
+    } while (!*added && w->params->candidates > 0 && w->drawn > 0);
 out:
     return rc;
 }
@@ -629,18 +703,17 @@ static int64_t count_columns(const struct matching *w, int64_t n)
 mercer_status mrc_matching_check_spread(const mrc_request *request, mercer_error *err)
 {
     const struct mrc_matching_params *p = request->params;
-    const char *key = p->candidates > 0 ? "candidates" : p->sparsity > 1 ? "sparsity" : NULL;
     if (request->problem.center != MRC_CENTER_NONE)
         return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "center"),
                            "method %s: center exact keeps all rows, which is not possible where "
                            "they are spread over ranks: use center none, or fit on one rank",
                            request->method->entry.name);
-    if (!key)
+    if (p->sparsity == 1)
         return MERCER_OK;
     return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "method"),
-                       "method %s: %s cannot be set where rows are spread over ranks: leave it "
-                       "out, or fit on one rank",
-                       request->method->entry.name, key);
+                       "method %s: sparsity cannot be set where rows are spread over ranks: leave "
+                       "it out, or fit on one rank",
+                       request->method->entry.name);
 }
 
 mercer_status mrc_matching_fit(mercer_ctx *ctx, const struct mrc_matching_params *params,

@@ -1275,6 +1275,86 @@ static void test_sma(void **state)
     check_deflation("sma");
 }
 
+/* Rows that are drawn among those of all ranks: their columns alone, of a matrix of any rank, and
+ * with a factor; so few that others must be drawn, and twins of them. */
+static void test_candidates(void **state)
+{
+    enum { N = 3077, D = 3, WIDE = 400, OUT = 2 };
+    static const int64_t counts[] = {257, 1100, 2499, 2500, 3077};
+    static const char *const methods[] = {"smc:candidates=59", "sma:candidates=59",
+                                          "smc:candidates=1", "sma:candidates=2"};
+    static const char *const kernels[] = {"rbf:sigma=0.2", "poly:degree=2", "linear", "sigmoid",
+                                          "0.5*rbf:sigma=1 + 2*linear"};
+    static const char *const products[] = {"linear", "cosine", "rbf:sigma=3", "poly:degree=2"};
+    double *x = twins(N, D), *y = normal_rows(11, N, OUT, 5, 1);
+    float *floats = as_floats(x, (int64_t)N * D);
+    struct entries wide = sparse_rows(N, WIDE, false);
+    int64_t *codes = malloc((size_t)N * sizeof *codes);
+    struct spread_fit base = {.kernel = "rbf:sigma=1",
+                              .components = 6,
+                              .n = N,
+                              .d = D,
+                              .dtype = MERCER_F64,
+                              .x = x,
+                              .values = y,
+                              .outputs = OUT},
+                      f;
+    (void)state;
+    assert_non_null(codes);
+    for (int64_t i = 0; i < N; i++) {
+        y[i * OUT] += x[i * D] * x[i * D];
+        codes[i] = i < 1100 ? i % 2 : i < 2800 ? 2 + i % 3 % 2 : 4;
+    }
+    for (size_t m = 0; m < (all_of_it ? sizeof methods / sizeof *methods : 2); m++) {
+        for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+            f = base;
+            f.method = methods[m];
+            f.n = counts[k];
+            f.store = counts[k] < 2500 ? "lowrank" : NULL;
+            f.kernel = f.store ? "rbf:sigma=9" : "rbf:sigma=1";
+            check_fit(f);
+        }
+        for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+            f = base;
+            f.method = methods[m];
+            f.kernel = kernels[k];
+            check_fit(f);
+            f.values = NULL;
+            f.codes = codes;
+            f.scale = "standard";
+            check_fit(f);
+        }
+        for (size_t k = 0; k < sizeof products / sizeof *products; k++) {
+            f = base;
+            f.method = methods[m];
+            f.kernel = products[k];
+            f.d = WIDE;
+            f.sparse = &wide;
+            f.components = 12;
+            check_fit(f);
+        }
+        f = base;
+        f.method = methods[m];
+        f.dtype = MERCER_F32;
+        f.x = floats;
+        check_fit(f);
+    }
+    f = base;
+    f.method = "sma:candidates=700"; /* so many that the matrix is held */
+    f.kernel = "rbf:sigma=9";
+    check_fit(f);
+    f.method = "sma:candidates=40"; /* more features than the matrix has rank, or nearly so */
+    f.kernel = "poly:degree=1,coef0=1";
+    f.components = 9;
+    f.store = "lowrank";
+    check_fit(f);
+    free(x);
+    free(y);
+    free(floats);
+    free(codes);
+    free_entries(&wide);
+}
+
 /* Bytes that the first rank sends in a fit with so many features. */
 static int64_t sent_with(struct spread_fit f, double components, int size)
 {
@@ -1417,8 +1497,6 @@ static void test_what_is_not_spread_is_refused(void **state)
     check_refusal(&f, MERCER_ERR_ARGUMENT, "give it landmarks");
     f.method = "kpls:points=all";
     check_refusal(&f, MERCER_ERR_ARGUMENT, "points cannot be set");
-    f.method = "smc:candidates=59";
-    check_refusal(&f, MERCER_ERR_ARGUMENT, "candidates cannot be set");
     f.method = "sma:sparsity=2";
     check_refusal(&f, MERCER_ERR_ARGUMENT, "sparsity cannot be set");
     f.method = "sma";
@@ -1698,6 +1776,8 @@ static void test_failures_end_all_ranks(void **state)
                 {"kpls:discriminant=on", 3, NULL, codes, 0, false},
                 {"smc", 3, NULL, codes, 0, false},
                 {"sma", 3, x, NULL, 0, false},
+                {"sma:candidates=20", 3, x, NULL, 0, false},
+                {"smc:candidates=20", 3, x, NULL, 0, true},
                 {"pls", 2, x, NULL, 0, false},
                 {"kpca", 3, NULL, NULL, 0, true},
                 {"pca", 2, NULL, NULL, 0, true},
@@ -1750,6 +1830,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_pls),
         cmocka_unit_test(test_smc),
         cmocka_unit_test(test_sma),
+        cmocka_unit_test(test_candidates),
         cmocka_unit_test(test_head_ls),
         cmocka_unit_test(test_what_features_send),
         cmocka_unit_test(test_nystroem_of_many_rows),
