@@ -477,6 +477,20 @@ static int check_spread(const cli_settings *set)
     return CLI_DONE;
 }
 
+/* Sum the entries over all ranks. */
+static mercer_status count_entries(cli_app *app, int64_t *entries, mercer_error *err)
+{
+    const int64_t own = *entries;
+    mercer_status rc = MERCER_OK;
+    *entries = 0;
+    for (int r = 0; r < mercer_ctx_ranks(app->ctx) && rc == MERCER_OK; r++) {
+        int64_t theirs = own;
+        rc = mercer_ctx_broadcast(app->ctx, &theirs, sizeof theirs, r, err);
+        *entries += theirs;
+    }
+    return rc;
+}
+
 static int run_fit(cli_app *app)
 {
     const cli_settings *set = &app->set;
@@ -576,6 +590,8 @@ static int run_fit(cli_app *app)
     if (status != CLI_DONE)
         goto out;
     rc = mercer_fit(app->ctx, &options, rows, targets, &model, &o.report, &err);
+    if (rc == MERCER_OK && spread && o.entries >= 0) /* on all ranks: the fit has compared them */
+        rc = count_entries(app, &o.entries, &err);
     if (rc != MERCER_OK || !writes)
         goto out; /* all ranks have the model, and rank 0 writes it */
     o.model = model;

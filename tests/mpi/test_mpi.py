@@ -659,6 +659,9 @@ def fit_of_sparse_rows_as_one():
     words = ["rows.svm", "--label", "label"]
     models_are_those_of_one([*words, "-m", "kpca", "-k", "poly:degree=2", "-n", "4", "--scale", "unit"], threads=[1])
     models_are_those_of_one([*words, "-m", "kfd", "-k", "poly:degree=2"], (2, 4), [2])
+    call = ["fit", *words, "-m", "kfd", "-k", "poly:degree=2", "--json"]
+    for key in ("entries", "density"):
+        assert json.loads(alone(*call).out)[key] == json.loads(ranks(3, *call).out)[key]
     models_are_those_of_one([*words, "-m", "nystroem:points=60", "-k", "linear", "-n", "4"], (3,), [2])
     make_sparse("points.svm", 20, seed=4)
     models_are_those_of_one([*words, "-m", "nystroem", "--landmarks", "points.svm", "-k", "rbf", "-n", "4"], (3,), [1])
