@@ -130,6 +130,14 @@ const char *cli_shown(const char *path); /* "standard input" for "-" */
 /* True when path is a pipe or a terminal: whoever writes there may wait for the answer. */
 bool cli_is_live(const char *path);
 
+/* Where there are several ranks, refuse a pipe that is not standard input, of which one rank would
+ * get the rows. Returns 0 or a status after one line. */
+int cli_spool_check(const cli_settings *set, int ranks);
+/* Where there are several ranks, let all of them have what rank 0 gets from standard input, if the
+ * call reads from there; it is a plain file then. Called before the first read, by all ranks.
+ * Returns 0 or a status after one line. */
+int cli_spool(cli_app *app);
+
 /* True when writing to path ends up in standard output. */
 bool cli_is_stdout(const char *path);
 

@@ -539,7 +539,10 @@ static int run_fit(cli_app *app)
         cli_unlock(lock);
         return status;
     }
+    status = cli_spool(app);
     double start = cli_now();
+    if (status != CLI_DONE)
+        goto out;
     rc = spread ? mercer_table_read_part(app->ctx, path, &reading, &table, &err)
                 : mercer_table_read(app->ctx, path, &reading, &table, &err);
     if (rc != MERCER_OK)

@@ -170,6 +170,8 @@ int cli_evaluate_prepare(cli_app *app, cli_evaluate_inputs *o, mercer_error *err
                              : set->predictions ? MERCER_PREDICTIONS_ANY
                                                 : 0;
     int status = cli_read_cv(set->cv, &o->options.folds, &o->options.ordered);
+    if (status == CLI_DONE)
+        status = cli_spool(app);
     if (status != CLI_DONE)
         return status;
     mercer_read_options reading;

@@ -171,22 +171,6 @@ static void stop_mpi(void)
 
 /* ---- what can be spread ---- */
 
-/* Rows that only one rank would get. */
-static const char *live_input(const cli_settings *set)
-{
-    const char *const inputs[] = {set->operands > 0 ? set->operand[0] : NULL,
-                                  set->operands > 1 ? set->operand[1] : NULL,
-                                  set->test,
-                                  set->labels,
-                                  set->test_labels,
-                                  set->split,
-                                  set->self};
-    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
-        if (inputs[i] && cli_is_live(inputs[i]))
-            return inputs[i];
-    return NULL;
-}
-
 int cli_ranks_check(const cli_command *command, const cli_settings *set)
 {
     if (world.comm.size == 1)
@@ -196,13 +180,7 @@ int cli_ranks_check(const cli_command *command, const cli_settings *set)
                         "%s: cannot be spread over %d ranks yet; run it on one, without the "
                         "launcher (evaluate, compare, fit, transform and predict can be spread)",
                         command->name, world.comm.size);
-    const char *live = live_input(set);
-    if (live)
-        return cli_fail(CLI_WRONG_CALL,
-                        "%s: cannot be read by %d ranks, of which one would get the rows; give a "
-                        "file that all of them can read",
-                        cli_shown(live), world.comm.size);
-    return CLI_DONE;
+    return cli_spool_check(set, world.comm.size);
 }
 
 int cli_ranks_start(void)

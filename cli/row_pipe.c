@@ -12,7 +12,6 @@ int cli_row_pipe_start(cli_row_pipe *p, cli_app *app, bool images)
     const cli_settings *set = &app->set;
     *p = (cli_row_pipe){
         .app = app, .path = set->operand[1], .start = cli_now(), .error = NAN, .within = NAN};
-    p->live = cli_is_live(p->path);
     p->info.struct_size = sizeof p->info;
     const bool writes = mercer_ctx_rank(app->ctx) == 0;
     int status = images   ? cli_gallery_open(&p->gallery, set)
@@ -24,8 +23,11 @@ int cli_row_pipe_start(cli_row_pipe *p, cli_app *app, bool images)
         status = cli_check_overwrite(set->output, p->path, "data");
     if (status == CLI_DONE)
         status = cli_check_overwrite_options(set->output, set);
+    if (status == CLI_DONE)
+        status = cli_spool(app);
     if (status != CLI_DONE)
         return status;
+    p->live = cli_is_live(p->path);
     status = cli_load_model(app, set->operand[0], &p->model, &p->err);
     if (status != CLI_DONE)
         return status;

@@ -100,6 +100,16 @@ MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_ctx_broadcast(mercer_ctx *ct
                                                                   size_t bytes, int root,
                                                                   mercer_error *err);
 
+/* What rank 0 reads from its descriptor `from`, to the end, is written to the descriptor `to` of
+ * every rank, that of rank 0 too: for rows in a pipe, of which one rank gets the bytes. `from` is
+ * looked at on rank 0 only. The limits of ctx hold for the time, and for the bytes as they come,
+ * before gzip is undone. from_shown and to_shown are their names in messages. A rank that cannot
+ * write, too, ends the call on all. */
+MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_ctx_copy_input(mercer_ctx *ctx, int from,
+                                                                   const char *from_shown, int to,
+                                                                   const char *to_shown,
+                                                                   mercer_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -116,9 +116,9 @@ MERCER_API mercer_status mercer_table_read(mercer_ctx *ctx, const char *path,
  * ranks of ctx, as mercer_rows_view_part() makes them: all ranks call it with the same file, and
  * only their part has to fit the memory budget. NPY, unless in Fortran order, is read from the
  * first of these rows on; of all other formats every rank reads the file up to its last row, twice
- * where the number of rows is not told before. Targets are left out. What has to be learnt from all
- * rows is refused: encode, missing, unlabelled, labels_file, groups, image features, cells that are
- * not plain numbers; so are sparse rows. Ranks do not compare their files. */
+ * where the number of rows is not told before. Targets are those of these rows. What has to be
+ * learnt from all rows is refused: encode, missing, unlabelled, labels_file, groups, image
+ * features, cells that are not plain numbers. Ranks do not compare their files. */
 MERCER_API MERCER_EXPERIMENTAL mercer_status
 mercer_table_read_part(mercer_ctx *ctx, const char *path, const mercer_read_options *options,
                        mercer_table **out, mercer_error *err);

@@ -182,8 +182,10 @@ mercer_status mrc_input_open(mrc_input *input, const char *path, const mrc_limit
         if (S_ISDIR(info.st_mode))
             MRC_FAIL_AT(err, MERCER_ERR_IO, MRC_IN_FILE, "%s: is a folder, not a file", path);
         off_t at = S_ISREG(info.st_mode) ? lseek(input->fd, 0, SEEK_CUR) : -1;
-        if (at >= 0 && at <= info.st_size && info.st_size > 0)
+        if (at >= 0 && at <= info.st_size && info.st_size > 0) {
             input->size = info.st_size - at; /* files of /proc say 0 and have bytes */
+            input->start = at;
+        }
     }
     if (!input->borrowed_fd)
         MRC_TRY(mrc_limit_opened(&input->limits, path, input->fd, false, err));
@@ -331,7 +333,7 @@ mercer_status mrc_input_some(mrc_input *input, void *out, size_t most, size_t *g
 mercer_status mrc_input_skip(mrc_input *input, int64_t bytes, mercer_error *err)
 {
     enum { STEP = 1 << 16 };
-    const bool seeks = mrc_input_seekable(input) && !input->part && input->fd >= 0;
+    const bool seeks = !input->gzip && mrc_input_rewinds(input) && input->fd >= 0;
     unsigned char *scratch = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&scratch, STEP, 1, err));
@@ -397,14 +399,14 @@ mercer_status mrc_input_at(mrc_input *input, int64_t offset, void *out, size_t w
 
 bool mrc_input_rewinds(const mrc_input *input)
 {
-    return !input->borrowed_fd && !input->part && input->size >= 0;
+    return !input->part && input->size >= 0;
 }
 
 mercer_status mrc_input_rewind(mrc_input *input, mercer_error *err)
 {
     input->memory = input->memory_all;
     input->memory_left = input->memory_size;
-    if (input->fd >= 0 && lseek(input->fd, 0, SEEK_SET) < 0)
+    if (input->fd >= 0 && lseek(input->fd, (off_t)input->start, SEEK_SET) < 0)
         return mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot read", input->shown);
     if (input->gzip_live)
         inflateReset2(&input->z, GZIP_WINDOW);

@@ -12,9 +12,10 @@ typedef struct mrc_input {
     char *shown; /* the name for messages */
     int fd;      /* -1 when closed, or when the bytes are in memory */
     bool borrowed_fd;
+    int64_t start;               /* where the input begins in its file */
     const unsigned char *memory; /* borrowed; used when fd is -1 */
     size_t memory_left;
-    int64_t size;       /* bytes of the file as it stands, or -1 when that is not known */
+    int64_t size;       /* bytes from there on, as the file stands, or -1 when that is not known */
     int64_t taken;      /* of them, read so far */
     unsigned char *raw; /* read ahead: to see the kind of file, and compressed bytes */
     size_t raw_at, raw_end;

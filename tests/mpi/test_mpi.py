@@ -5,6 +5,7 @@
 Outputs of any number of ranks are those of one, byte for byte; whatever one rank meets with, all of them end, with one
 line of ours. A launcher that waits for two minutes is taken for a hang.
 """
+import gzip
 import json
 import os
 import pathlib
@@ -56,9 +57,9 @@ def need_mpi():
 class Done:
     """What a launched program came to."""
 
-    def __init__(self, words, env=None):
+    def __init__(self, words, env=None, given=b""):
         with open("out.txt", "wb") as out, open("err.txt", "wb") as err:
-            done = subprocess.run(list(map(str, words)), stdout=out, stderr=err, stdin=subprocess.DEVNULL, check=False,
+            done = subprocess.run(list(map(str, words)), stdout=out, stderr=err, input=given, check=False,
                                   timeout=HANG, env=dict(SURROUNDINGS, **(env or {})))
         self.status = done.returncode
         self.out = pathlib.Path("out.txt").read_text(encoding="utf-8")
@@ -67,8 +68,8 @@ class Done:
         self.lines = [line for line in self.err.splitlines() if line.startswith("mercer: ")]
 
 
-def alone(*words, status=0, env=None):
-    done = Done([MERCER, *words], env)
+def alone(*words, status=0, env=None, given=b""):
+    done = Done([MERCER, *words], env, given)
     assert done.status == status, (words, done.status, done.err)
     return done
 
@@ -88,6 +89,29 @@ def together(*groups):
     for i, (count, own) in enumerate(groups):
         words += [":"] * (i > 0) + ["-n", count, *own]
     return Done(words)
+
+
+def piped(given, *groups, env=None):
+    """The same, the first rank having these bytes in a pipe."""
+    need_mpi()
+    words = [MPIRUN, *OPTIONS]
+    if KIND == "openmpi":
+        for i, (count, own) in enumerate(groups):
+            words += [":"] * (i > 0) + ["-n", count, *own]
+        return Done(words, env, given)
+    # of more than 64 kB the mpirun of MPICH says that we read too slowly
+    os.mkfifo("rows.pipe")
+    pathlib.Path("given").write_bytes(given)
+    with subprocess.Popen(["sh", "-c", "exec cat given >rows.pipe"]) as feeder:
+        (count, own), others = groups[0], groups[1:]
+        words += ["-n", 1, "sh", "-c", 'exec "$@" <rows.pipe', "sh", *own]
+        for more, its in [(count - 1, own)] * (count > 1) + list(others):
+            words += [":", "-n", more, *its]
+        done = Done(words, env)
+        feeder.kill()
+    os.unlink("rows.pipe")
+    os.unlink("given")
+    return done
 
 
 def one_line(done, *says, status=1):
@@ -390,8 +414,6 @@ def what_cannot_be_spread_is_refused_before_data_is_read():
                   ["-m", "kpca", "--precision", "single"], ["-m", "kpca", "-k", "precomputed"], ["-m", "kpca", "--report", "r.html"],
                   ["-m", "ikpca", "--checkpoint", "100", "-o", "m"], ["-m", "kpca:points=all"]):
         one_line(ranks(2, "fit", "nothing.npy", *words, status=2), "spread over ranks", "one", status=2)
-    for words in (["evaluate", "-", "-m", "kpls"], ["compare", "/dev/stdin", "-m", "kpls", "-m", "pls"], ["fit", "-", "-m", "kpca"]):
-        one_line(ranks(2, *words, status=2), "cannot be read by 2 ranks", status=2)
 
 
 # ---- fits to rows that are spread ----
@@ -799,6 +821,101 @@ def a_killed_rank_ends_a_spread_fit():
             os.unlink(f"pid.{r}")
 
 
+# ---- rows in a pipe, which rank 0 gets ----
+
+
+def pipes_are_as_one(given, words, output=None, counts=(2,)):
+    """Reports and files of ranks that read a pipe are those of one that does."""
+    call = [*words, *(["-o", output] if output else []), "--json", "--threads", "1"]
+    one = alone(*call, given=given)
+    expected = pathlib.Path(output).read_bytes() if output else None
+    report = json.loads(without_times(one.out))
+    report.pop("forecast_seconds", None)
+    os.mkdir("spool")
+    for count in counts:
+        done = piped(given, (count, [MERCER, *call]), env={"TMPDIR": os.path.abspath("spool")})
+        assert done.status == 0 and not done.lines, (count, call, done.err)
+        told = json.loads(without_times(done.out))
+        told.pop("forecast_seconds", None)
+        assert told == report, (count, call, told, report)
+        assert not output or pathlib.Path(output).read_bytes() == expected, (count, call)
+        assert not [name for name in os.listdir("spool") if "mercer" in name], os.listdir("spool")
+    shutil.rmtree("spool")
+
+
+@test
+def pipes_as_one():
+    make_data("data.csv", 3001)
+    text = pathlib.Path("data.csv").read_bytes()
+    pipes_are_as_one(text, ["fit", "-", "-m", "kpca", "-k", "rbf:sigma=20", "-n", "4", "--scale", "standard"], "my.model", RANKS)
+    pipes_are_as_one(text, ["transform", "my.model", "-"], "f.csv", (3,))
+    pipes_are_as_one(gzip.compress(text), ["fit", "/dev/stdin", "-m", "kfd", "-k", "rbf:sigma=20", "--label", "label"], "my.model", (4,))
+    pipes_are_as_one(text, ["predict", "my.model", "-"], "p.csv", (4,))
+    make_rows(20500, 2)
+    pipes_are_as_one(pathlib.Path("rows.npy").read_bytes(), ["fit", "-", *KPCA[1:]], "my.model", (1, 3))
+    model = pathlib.Path("my.model").read_bytes()
+    pipes_are_as_one(model, ["transform", "-", "rows.npy"], "f.npy", (2,))
+    make_sparse("rows.svm", 3001, labels=("1", "2", "3"))
+    words = ["-m", "kpca", "-k", "poly:degree=2", "-n", "4"]
+    pipes_are_as_one(pathlib.Path("rows.svm").read_bytes(), ["fit", "-", "--format", "libsvm", *words], "my.model", (3,))
+    market = "%%MatrixMarket matrix coordinate real general\n3000 5 9000\n" + "".join(
+        f"{i % 3000 + 1} {i % 5 + 1} {i % 7 - 2.5}\n" for i in range(9000))
+    pipes_are_as_one(market.encode(), ["fit", "-", "--format", "mtx", *words], "my.model", (2,))
+
+
+@test
+def evaluations_of_pipes_as_one():
+    make_data()
+    text = pathlib.Path("data.csv").read_bytes()
+    pipes_are_as_one(text, ["evaluate", "-", *TUNED[2:]], None, (1, 3))
+    pipes_are_as_one(text, ["compare", "data.csv", "-m", "kpls", "-m", "pls", "--test", "-", "-n", "2"], None, (2,))
+    np.save("rows.npy", np.random.default_rng(1).normal(size=(61, 4)))
+    pipes_are_as_one(b"yes\nno\n" * 30 + b"no\n", ["evaluate", "rows.npy", "-m", "kpls", "--labels", "-"], None, (2,))
+    pipes_are_as_one(text, ["fit", "-", "-m", "kpls", "--tune", "components=1:3:+1"], "my.model", (3,))
+    np.save("rows.npy", np.random.default_rng(1).normal(size=(3000, 4)))
+    pipes_are_as_one(text[:900].rsplit(b"\n", 1)[0] + b"\n", ["fit", "rows.npy", "-m", "nystroem", "-n", "2", "--landmarks", "-"], None, (2,))
+    # what the launcher hands over itself
+    done = Done([MPIRUN, *OPTIONS, "-n", 2, MERCER, "evaluate", "-", *TUNED[2:], "--json"], given=text)
+    assert without_times(done.out) == without_times(alone("evaluate", "-", *TUNED[2:], "--json", given=text).out)
+
+
+@test
+def pipes_that_fail_are_one_line():
+    make_data("data.csv", 3001)
+    text = pathlib.Path("data.csv").read_bytes()
+    lines = text.splitlines(keepends=True)
+    lines[2700] = lines[2700].replace(b".", b"x", 1)
+    call = ["fit", "-", "-m", "kpca", "-n", "2", "-o", "my.model"]
+    packed = gzip.compress(text)
+    for given in (b"", b"".join(lines), packed[:-2000], text.replace(b",no\n", b",\n", 1)):
+        words = call if b"x" in given else [*call, "--label", "label"]
+        expected = alone(*words, status=1, given=given).lines
+        done = piped(given, (3, [MERCER, *words]))
+        one_line(done)
+        assert re.sub("rank [0-9]: ", "", done.lines[0]) == expected[0], (done.lines, expected)
+    own, limits = [MERCER, *call], (["columns=3"], ["bytes=90K", "--untrusted"])
+    for limit in limits:
+        expected = alone(*call, "--limit", *limit, status=1, given=text).lines
+        done = piped(text, (2, [*own, "--limit", *limit]))
+        one_line(done, "limit")
+        assert done.lines == expected, (done.lines, expected)
+    one_line(piped(packed, (2, [*own, "--limit", "bytes=9K"])), "standard input: has more than 9216 bytes, which is the limit")
+    # a rank that has no place for it
+    for where in (1, 2):
+        ends = [(where, own), (3 - where, ["env", "TMPDIR=/proc", *own])]
+        one_line(piped(text, *ends), f"rank {where}: temporary file in /proc (TMPDIR): cannot be made")
+    if KIND == "openmpi":  # MPICH itself does not start with such a limit
+        small = ["sh", "-c", 'ulimit -f 16; exec "$@"', "sh", *own]
+        one_line(piped(text, (2, own), (1, small)), "rank 2: temporary file in ", "(TMPDIR): cannot write: File too large")
+    one_line(piped(text, (2, own), (1, [MERCER, "fit", "data.csv", *call[2:]])), "rank 2: what is read from standard input")
+    one_line(ranks(2, "evaluate", "-", "--test", "/dev/stdin", "-m", "kpls", status=2), "named 2 times", status=2)
+    os.mkfifo("named")
+    for words in (["fit", "named", "-m", "pca"], ["evaluate", "data.csv", "-m", "kpls", "--test", "named"]):
+        one_line(ranks(2, *words, status=2), "named: cannot be read by 2 ranks", "standard input", status=2)
+    one_line(piped(text, (2, [MERCER, "fit", "-", "-m", "akfa"])), "spread over ranks", status=2)  # before it is read
+    assert not os.path.exists("my.model")
+
+
 # ---- models applied to rows that ranks share ----
 
 
@@ -969,8 +1086,6 @@ def what_models_cannot_be_applied_to_by_ranks():
     make_table("rows.csv", 100)
     one_line(ranks(2, "transform", "features.model", "rows.csv", "--errors", "--top", "3", status=2),
              "transform: --top compares all rows, which are spread over ranks: leave it out, or run on one", status=2)
-    for words in (["transform", "features.model", "-"], ["predict", "classes.model", "/dev/stdin"]):
-        one_line(ranks(2, *words, status=2), "cannot be read by 2 ranks", status=2)
     one_line(ranks(2, "predict", "features.model", "rows.csv", status=1), "the model has no head to predict with")
     one_line(ranks(2, "transform", "features.model", "rows.csv", "-o", "no/folder/f.csv", status=1), "no/folder")
     one_line(ranks(2, "transform", "features.model", "rows.csv", "-o", "f.mat", status=2), "f.mat", status=2)

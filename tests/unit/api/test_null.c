@@ -94,6 +94,9 @@ static void test_context(void **state)
     REFUSED(mercer_ctx_agree, NULL, MERCER_OK);
     REFUSED(mercer_ctx_broadcast, NULL, &number, sizeof number, 0);
     REFUSED(mercer_ctx_broadcast, ctx, NULL, 1, 0);
+    REFUSED(mercer_ctx_copy_input, NULL, 0, "a", 1, "b");
+    REFUSED(mercer_ctx_copy_input, ctx, 0, NULL, 1, "b");
+    REFUSED(mercer_ctx_copy_input, ctx, 0, "a", 1, NULL);
     ZERO(mercer_ctx_rank, NULL);
     ZERO(mercer_ctx_ranks, NULL);
     ZERO(mercer_ctx_sent, NULL);

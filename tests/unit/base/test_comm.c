@@ -6,6 +6,9 @@
 #include "base/comm.h"
 #include "base/memory.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 enum { ODD = 7 };
 
 static const int sizes[] = {1, 2, 3, 4, 7, MAX_RANKS};
@@ -307,6 +310,136 @@ static void test_tables(void **state)
     mercer_ctx_free(ctx);
 }
 
+/* Bytes that rank 0 reads for all. */
+enum { INPUT_BYTES = (1 << 22) + 4321 };
+
+struct input {
+    int from, to; /* descriptors */
+    int64_t limit;
+};
+
+static mercer_status copy_input(struct rank *rank, mercer_ctx *ctx, mercer_error *err)
+{
+    const struct input *in = rank->arg;
+    mercer_limits limits;
+    mercer_limits_init(&limits);
+    limits.max_bytes = in->limit;
+    const mercer_status rc = mercer_ctx_set_limits(ctx, &limits, err);
+    return rc == MERCER_OK ? mercer_ctx_copy_input(ctx, in->from, "source", in->to, "copy", err)
+                           : rc;
+}
+
+static FILE *source_of(int64_t bytes)
+{
+    FILE *file = tmpfile();
+    assert_true(file != NULL);
+    for (int64_t i = 0; i < bytes; i++)
+        assert_true(putc(byte_of(1, i), file) != EOF);
+    assert_int_equal(fflush(file), 0);
+    rewind(file);
+    return file;
+}
+
+static void check_copy(FILE *copy, int64_t bytes)
+{
+    rewind(copy);
+    for (int64_t i = 0; i < bytes; i++)
+        if (getc(copy) != byte_of(1, i))
+            fail_msg("byte %lld is another one", (long long)i);
+    assert_true(getc(copy) == EOF);
+}
+
+/* All ranks copy; what each comes to is in ranks. */
+static void copy_to_all(int size, int64_t bytes, int64_t limit, int full, int fail_rank,
+                        int64_t fail_alloc, struct rank *ranks)
+{
+    struct rank_world world = {.size = size, .fail_rank = -1};
+    struct input inputs[MAX_RANKS];
+    FILE *source = source_of(bytes), *copies[MAX_RANKS];
+    const int device = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    for (int r = 0; r < size; r++) {
+        copies[r] = tmpfile();
+        assert_true(copies[r] != NULL);
+        inputs[r] = (struct input){.from = r == 0 ? fileno(source) : -1,
+                                   .to = r == full ? device : fileno(copies[r]),
+                                   .limit = limit};
+        ranks[r].arg = &inputs[r];
+        ranks[r].fail_alloc = r == fail_rank ? fail_alloc : -1;
+    }
+    run_ranks(&world, ranks, copy_input);
+    for (int r = 0; r < size; r++) {
+        if (ranks[r].rc == MERCER_OK)
+            check_copy(copies[r], bytes);
+        (void)fclose(copies[r]);
+    }
+    (void)fclose(source);
+    close(device);
+}
+
+static void test_copied_input(void **state)
+{
+    static const int64_t lengths[] = {0, 1, INPUT_BYTES};
+    struct rank ranks[MAX_RANKS] = {0};
+    (void)state;
+    for (int s = 0; s < SIZES; s++)
+        for (int i = 0; i < 3; i++) {
+            copy_to_all(sizes[s], lengths[i], lengths[i], -1, -1, -1, ranks);
+            for (int r = 0; r < sizes[s]; r++)
+                assert_int_equal(ranks[r].rc, MERCER_OK);
+        }
+}
+
+static void test_input_that_cannot_be_copied(void **state)
+{
+    struct rank ranks[MAX_RANKS] = {0};
+    (void)state;
+    for (int bad = 0; bad < 3; bad++) {
+        copy_to_all(3, 100, 0, bad, -1, -1, ranks);
+        for (int r = 0; r < 3; r++) {
+            assert_int_equal(ranks[r].rc, r == bad ? MERCER_ERR_IO : MERCER_ERR_PEER);
+            assert_non_null(strstr(ranks[r].why.text, "copy: cannot write: No space left"));
+        }
+    }
+    copy_to_all(3, 100, 99, -1, -1, -1, ranks);
+    for (int r = 0; r < 3; r++) {
+        assert_int_equal(ranks[r].rc, MERCER_ERR_LIMIT);
+        assert_string_equal(ranks[r].why.advice_value, "bytes=N");
+    }
+    for (int bad = 0; bad < 3; bad++)
+        for (int64_t k = 0;; k++) {
+            copy_to_all(3, 100, 0, -1, bad, k, ranks);
+            if (!ranks[bad].alloc_failed)
+                break;
+            for (int r = 0; r < 3; r++)
+                assert_int_equal(ranks[r].rc, r == bad ? MERCER_ERR_MEMORY : MERCER_ERR_PEER);
+        }
+}
+
+/* A pipe gives its bytes little by little; what cannot be read is an error of rank 0. */
+static void test_input_from_a_pipe(void **state)
+{
+    mercer_ctx *ctx = new_ctx(1);
+    mercer_error why;
+    FILE *copy = tmpfile();
+    int ends[2];
+    (void)state;
+    assert_true(copy != NULL);
+    assert_int_equal(pipe(ends), 0);
+    for (int i = 0; i < 1000; i++) {
+        const char byte = (char)byte_of(1, i);
+        assert_int_equal(write(ends[1], &byte, 1), 1);
+    }
+    assert_int_equal(mercer_ctx_copy_input(ctx, ends[1], "source", fileno(copy), "copy", &why),
+                     MERCER_ERR_IO);
+    assert_non_null(strstr(why.text, "source: cannot read"));
+    close(ends[1]);
+    assert_ok(mercer_ctx_copy_input(ctx, ends[0], "source", fileno(copy), "copy", err));
+    check_copy(copy, 1000);
+    close(ends[0]);
+    (void)fclose(copy);
+    mercer_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -315,6 +448,9 @@ int main(void)
         cmocka_unit_test(test_failing_allocations),
         cmocka_unit_test(test_who_is_told),
         cmocka_unit_test(test_leaving),
+        cmocka_unit_test(test_copied_input),
+        cmocka_unit_test(test_input_that_cannot_be_copied),
+        cmocka_unit_test(test_input_from_a_pipe),
         cmocka_unit_test(test_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
