@@ -157,6 +157,7 @@ static mercer_status receive_sparse(struct remote *remote, mercer_ctx *ctx,
         MRC_TRY(fail_lost(remote, err));
     MRC_TRY(mrc_csr_check(&(mrc_csr){csr->start, csr->column, csr->value}, answer->rows,
                           answer->columns, remote->shown, err));
+    matrix->csr_rows = answer->rows;
 out:
     return rc;
 }

@@ -3,7 +3,8 @@
  *
  * Entries are brought to their rows by counting, then each row that is not in order yet is sorted
  * by column and what falls into one place is added up. Cost: O(entries + rows), and the sorting of
- * rows that need it. */
+ * rows that need it. A rank that wants some of the rows sees all entries, and keeps those of these
+ * rows: it finds what is wrong with any of them, as a rank that is alone does. */
 #include "io/csr_build.h"
 
 #include <assert.h>
@@ -29,7 +30,13 @@ enum {
 };
 static const char too_many[] = "this number of rows or entries";
 
-mercer_status mrc_entries_reserve(mrc_entries *entries, int64_t count, mercer_error *err)
+mrc_entries mrc_entries_of(const mrc_matrix *matrix)
+{
+    return (mrc_entries){.budget = matrix->budget,
+                         .wanted = mrc_wanted_rows(matrix->part_of, matrix->rows)};
+}
+
+static mercer_status grow(mrc_entries *entries, int64_t count, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
     MRC_TRY(
@@ -42,19 +49,29 @@ out:
     return rc;
 }
 
+mercer_status mrc_entries_reserve(mrc_entries *entries, int64_t count, mercer_error *err)
+{
+    const bool all = entries->wanted.n == entries->wanted.total;
+    return all ? grow(entries, count, err) : MERCER_OK;
+}
+
 mercer_status mrc_entries_add(mrc_entries *entries, int64_t row, int64_t column, double value,
                               mercer_error *err)
 {
+    const int64_t own = row - entries->wanted.first;
+    entries->listed++;
+    if (own < 0 || own >= entries->wanted.n)
+        return MERCER_OK;
     if (entries->count == entries->capacity) {
         int64_t capacity = entries->capacity + entries->capacity / 2 + 1024;
         int64_t fitting = entries->count + mrc_budget_left(entries->budget) / LISTED_BYTES;
         if (capacity > fitting && fitting > entries->count)
             capacity = fitting;
-        mercer_status rc = mrc_entries_reserve(entries, capacity, err);
+        mercer_status rc = grow(entries, capacity, err);
         if (rc != MERCER_OK)
             return rc;
     }
-    entries->row[entries->count] = row;
+    entries->row[entries->count] = own;
     entries->column[entries->count] = (int32_t)column;
     entries->value[entries->count++] = value;
     return MERCER_OK;
@@ -150,20 +167,32 @@ out:
     return rc;
 }
 
+mercer_status mrc_sparse_adopt(mrc_matrix *matrix, mrc_csr_owned *csr, mrc_span wanted,
+                               int64_t listed, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    if ((matrix->rows - EMPTY_ROWS) / ROWS_PER_ENTRY > listed)
+        MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_IN_FILE,
+                    "%s: has %lld entries in %lld rows; nearly all are empty", matrix->shown,
+                    (long long)listed, (long long)matrix->rows);
+    MRC_TRY(put_in_order(csr, wanted.n, matrix->budget, err));
+    MRC_TRY(mrc_csr_check_from(&(mrc_csr){csr->start, csr->column, csr->value}, wanted.n,
+                               matrix->columns, wanted.first, matrix->shown, err));
+    matrix->csr = *csr;
+    matrix->csr_first = wanted.first;
+    matrix->csr_rows = wanted.n;
+    *csr = (mrc_csr_owned){0};
+out:
+    mrc_csr_owned_destroy(csr);
+    return rc;
+}
+
 mercer_status mrc_sparse_build(mrc_matrix *matrix, const mrc_entries *entries, mercer_error *err)
 {
     mrc_csr_owned csr = {0};
     mercer_status rc = MERCER_OK;
-    if ((matrix->rows - EMPTY_ROWS) / ROWS_PER_ENTRY > entries->count)
-        MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_IN_FILE,
-                    "%s: has %lld entries in %lld rows; nearly all are empty", matrix->shown,
-                    (long long)entries->count, (long long)matrix->rows);
-    MRC_TRY(place(&csr, matrix->rows, entries, err));
-    MRC_TRY(put_in_order(&csr, matrix->rows, entries->budget, err));
-    MRC_TRY(mrc_csr_check(&(mrc_csr){csr.start, csr.column, csr.value}, matrix->rows,
-                          matrix->columns, matrix->shown, err));
-    matrix->csr = csr;
-    csr = (mrc_csr_owned){0};
+    MRC_TRY(place(&csr, entries->wanted.n, entries, err));
+    MRC_TRY(mrc_sparse_adopt(matrix, &csr, entries->wanted, entries->listed, err));
 out:
     mrc_csr_owned_destroy(&csr);
     return rc;

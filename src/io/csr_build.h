@@ -7,14 +7,19 @@
 
 typedef struct mrc_entries {
     int64_t count, capacity;
-    int64_t *row; /* from 0, as the columns */
+    int64_t listed;  /* those that are not kept among them */
+    mrc_span wanted; /* rows whose entries are kept */
+    int64_t *row;    /* counted from the first of these; columns from 0 */
     int32_t *column;
     double *value;
     mrc_budget *budget; /* that they are taken from, borrowed; or NULL */
 } mrc_entries;
 
-/* Room for exactly that many entries in all, and one more entry. The caller checks the ranges. */
+/* None yet, for a matrix whose shape is known. */
+mrc_entries mrc_entries_of(const mrc_matrix *matrix);
+/* Room for exactly that many entries in all, if those of all rows are kept. */
 mercer_status mrc_entries_reserve(mrc_entries *entries, int64_t count, mercer_error *err);
+/* One more entry, kept if its row is wanted. The caller checks the ranges. */
 mercer_status mrc_entries_add(mrc_entries *entries, int64_t row, int64_t column, double value,
                               mercer_error *err);
 /* Refuse a shape that sparse rows cannot have; before any entry is entered. */
@@ -22,6 +27,10 @@ mercer_status mrc_sparse_check(const mrc_matrix *matrix, mercer_error *err);
 /* Set the rows of matrix, whose shape is known. Entries in one place are added up in their order.
  */
 mercer_status mrc_sparse_build(mrc_matrix *matrix, const mrc_entries *entries, mercer_error *err);
+/* The same of entries that lie row by row already, out of order within a row; csr is taken over,
+ * after an error, too. listed: entries of all rows. */
+mercer_status mrc_sparse_adopt(mrc_matrix *matrix, mrc_csr_owned *csr, mrc_span wanted,
+                               int64_t listed, mercer_error *err);
 void mrc_entries_destroy(mrc_entries *entries);
 
 #endif

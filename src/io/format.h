@@ -30,8 +30,10 @@ typedef struct mrc_table_source {
         input; /* open unless the format opens its file; input.shown is the name in messages */
     mrc_budget budget;
     mrc_classes classes;
-    bool fill_blocks; /* a block waits until it is full */
-    bool whole;       /* all rows will be asked for at once */
+    bool fill_blocks;          /* a block waits until it is full */
+    bool whole;                /* all rows will be asked for at once */
+    const mercer_ctx *part_of; /* only the rows of this rank will be asked for, mrc_wanted_rows();
+                                  NULL: any */
     /* Set by the format: */
     mrc_columns
         columns; /* count and names; the rest is for roles.c, except with MRC_LABELS_FRONT */

@@ -278,7 +278,7 @@ static double sparse_value(enum matio_types type, const void *data, int64_t k)
 static mercer_status take_sparse(const struct variable *v, mrc_matrix *matrix, mercer_error *err)
 {
     const mat_sparse_t *sparse = v->var->data;
-    mrc_entries entries = {.budget = matrix->budget};
+    mrc_entries entries = mrc_entries_of(matrix);
     mercer_status rc = MERCER_OK;
     bool good = width_of(v->var->data_type) > 0 && sparse->jc && sparse->jc[0] == 0 &&
                 (int64_t)sparse->njc > matrix->columns;

@@ -7,11 +7,22 @@
 #include "io/matrix.h"
 #include "base/number.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { CHUNK_BYTES = 1 << 18 }; /* converted at a time; fits the second-level cache */
+
+mrc_span mrc_wanted_rows(const mercer_ctx *part_of, int64_t total)
+{
+    mrc_span span = mrc_span_whole(total);
+    if (part_of)
+        span = mrc_span_of_rank(total, part_of->comm.table.rank, part_of->comm.table.size);
+    if (span.n == 0 && total > 0)
+        span = (mrc_span){.n = 1, .total = total};
+    return span;
+}
 
 mercer_status mrc_matrix_check(const mrc_matrix *matrix, mercer_error *err)
 {
@@ -163,7 +174,8 @@ int64_t mrc_matrix_chunk(const mrc_matrix *matrix)
 static mercer_status add_sparse_row(const mrc_matrix *matrix, const mrc_columns *columns,
                                     mrc_classes *classes, mrc_block *block, mercer_error *err)
 {
-    int64_t first = matrix->csr.start[matrix->next], end = matrix->csr.start[matrix->next + 1];
+    const int64_t *start = matrix->csr.start + (matrix->next - matrix->csr_first);
+    int64_t first = start[0], end = start[1];
     int64_t n = block->n, at = block->csr.start[n];
     double label = 0, id = 0, group = 0,
            *values = columns->targets ? block->values + n * columns->targets : NULL;
@@ -199,16 +211,20 @@ out:
     return rc;
 }
 
-/* The rows of a sparse matrix; all of them at once are handed over as they are. */
+/* The rows of a sparse matrix, of those that are there; all at once are handed over as they are. */
 static mercer_status sparse_rows(mrc_matrix *matrix, const mrc_columns *columns,
                                  mrc_classes *classes, int64_t most, mrc_block *block,
                                  mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
-    if (matrix->next == 0 && most == matrix->rows && !columns->role && !block->with_codes) {
+    assert(matrix->next >= matrix->csr_first &&
+           matrix->next + most - block->n <= matrix->csr_first + matrix->csr_rows);
+    if (matrix->next == matrix->csr_first && most == matrix->csr_rows && !columns->role &&
+        !block->with_codes) {
         block->csr = matrix->csr;
-        block->entry_capacity = block->csr.start[matrix->rows];
-        block->n = block->capacity = matrix->next = matrix->rows;
+        block->entry_capacity = block->csr.start[most];
+        block->n = block->capacity = most;
+        matrix->next += most;
         matrix->csr = (mrc_csr_owned){0};
         goto out;
     }
@@ -323,8 +339,10 @@ void mrc_matrix_destroy(mrc_matrix *matrix)
 mercer_status mrc_matrix_new(mrc_table_source *source, mrc_matrix **out, mercer_error *err)
 {
     mercer_status rc = mrc_alloc(out, 1, sizeof **out, err);
-    if (rc == MERCER_OK)
+    if (rc == MERCER_OK) {
         (*out)->budget = &source->budget;
+        (*out)->part_of = source->part_of;
+    }
     return rc;
 }
 

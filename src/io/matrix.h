@@ -3,6 +3,7 @@
 #ifndef MRC_IO_MATRIX_H
 #define MRC_IO_MATRIX_H
 
+#include "base/strips.h"
 #include "io/format.h"
 
 /* An open array and how to get its rows. A format fills everything but budget, source, next and
@@ -19,12 +20,18 @@ typedef struct mrc_matrix {
     /* Rows first .. first + count, in order and each once, as doubles. */
     mercer_status (*read)(void *self, mercer_ctx *ctx, int64_t first, int64_t count, double *out,
                           mercer_error *err);
-    mrc_csr_owned csr;           /* instead of read, when the array is sparse: all of it */
+    mrc_csr_owned csr;           /* instead of read, when the array is sparse: the rows wanted, */
+    int64_t csr_first, csr_rows; /* the first of them and their number */
+    const mercer_ctx *part_of;   /* by whom, mrc_wanted_rows() */
     void (*destroy)(void *self); /* or NULL */
     void *self;
     int64_t next; /* row that comes next */
     double *wide; /* a chunk, when columns have to be taken apart or values packed; or NULL */
 } mrc_matrix;
+
+/* Which of `total` rows will be asked for; of a rank that has none the first one, for its columns.
+ */
+mrc_span mrc_wanted_rows(const mercer_ctx *part_of, int64_t total);
 
 /* Refuse an empty shape, and one whose doubles could not be addressed. */
 mercer_status mrc_matrix_check(const mrc_matrix *matrix, mercer_error *err);

@@ -9,8 +9,8 @@
  * Coordinates count from 1 and come in any order; what is given twice is added up, as SciPy does
  * it. They make sparse rows, an array makes dense ones. Of a symmetric matrix one triangle is
  * listed (of a skew-symmetric array without its diagonal). The whole file is read at once, because
- * rows are not stored by rows. Lengths in the file are not believed: memory grows with the values
- * that come. */
+ * rows are not stored by rows; of coordinates only those of the rows that are wanted are kept.
+ * Lengths in the file are not believed: memory grows with the values that come. */
 #include "base/number.h"
 #include "io/csr_build.h"
 #include "io/text.h"
@@ -184,7 +184,7 @@ static mercer_status fail_short(const struct market *m, int64_t got, int64_t wan
 static mercer_status read_coordinates(struct market *m, mercer_ctx *ctx, int64_t wanted,
                                       mrc_matrix *matrix, mercer_error *err)
 {
-    mrc_entries entries = {.budget = matrix->budget};
+    mrc_entries entries = mrc_entries_of(matrix);
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_sparse_check(matrix, err));
     for (int64_t k = 0; k < wanted; k++) {
@@ -297,11 +297,12 @@ static mercer_status read_file(mercer_ctx *ctx, mrc_input *input, mrc_matrix *ma
 {
     struct market *m = NULL;
     int64_t entries = 0;
-    mrc_budget *budget = matrix->budget;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&m, 1, sizeof *m, err));
-    *matrix = (mrc_matrix){.budget = budget, .shown = input->shown, .self = m, .destroy = destroy};
-    MRC_TRY(mrc_text_init(&m->text, input, budget, err));
+    matrix->shown = input->shown;
+    matrix->self = m;
+    matrix->destroy = destroy;
+    MRC_TRY(mrc_text_init(&m->text, input, matrix->budget, err));
     MRC_TRY(read_banner(m, ctx, err));
     MRC_TRY(read_sizes(m, ctx, &entries, err));
     matrix->rows = m->rows;

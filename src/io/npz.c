@@ -6,7 +6,8 @@
  * bytes are then a stream like any other and go through the NPY reader.
  *
  * SciPy keeps a sparse matrix as several arrays: format, shape and data, with indices and indptr
- * (csr, csc) or row and col (coo). These are read at once and make sparse rows. */
+ * (csr, csc) or row and col (coo). These are read at once and make sparse rows. The arrays of csr
+ * are gone through, and no more is kept than the rows that are wanted. */
 #include "base/number.h"
 #include "io/csr_build.h"
 #include "io/npy.h"
@@ -263,24 +264,35 @@ static int64_t find_member(const struct archive *archive, const char *name)
 
 /* --- sparse matrices of SciPy's --- */
 
+static const char too_large[] = "the arrays of its sparse matrix";
+
 /* An array with one axis, as doubles; they hold every index exactly. */
 struct column {
     double *values;
-    int64_t count, taken; /* taken: of the budget */
+    int64_t count, room, taken; /* taken: of the budget */
+    mrc_budget *budget;
 };
 
-static void column_destroy(struct archive *archive, struct column *column)
+static void column_destroy(struct column *column)
 {
-    mrc_budget_give(archive->budget, column->taken, sizeof *column->values);
+    mrc_budget_give(column->budget, column->taken, sizeof *column->values);
     mrc_free(column->values);
     *column = (struct column){0};
 }
 
-static mercer_status read_column(struct archive *archive, mercer_ctx *ctx, const char *name,
-                                 struct column *out, mercer_error *err)
+/* Values [first, first + count) of an array, in order and each once. */
+typedef mercer_status (*take_values)(void *arg, const double *values, int64_t first, int64_t count,
+                                     mercer_error *err);
+
+/* Go through an array with one axis. begin: what has to be seen to once it is known that it has
+ * `count` values. */
+static mercer_status go_through(struct archive *archive, mercer_ctx *ctx, const char *name,
+                                mercer_status (*begin)(void *arg, int64_t count, mercer_error *err),
+                                take_values take, void *arg, mercer_error *err)
 {
-    int64_t member = find_member(archive, name), room = 0;
+    int64_t member = find_member(archive, name);
     mrc_matrix matrix = {.budget = archive->budget};
+    double *values = NULL;
     mercer_status rc = MERCER_OK;
     if (member < 0)
         MRC_FAIL_AT(err, MERCER_ERR_FORMAT, MRC_IN_FILE,
@@ -290,24 +302,55 @@ static mercer_status read_column(struct archive *archive, mercer_ctx *ctx, const
     if (matrix.columns != 1)
         MRC_FAIL_AT(err, MERCER_ERR_FORMAT, MRC_IN_FILE, "%s: has more than one axis",
                     matrix.shown);
-    MRC_TRY(mrc_budget_take(archive->budget, matrix.rows, sizeof *out->values,
-                            "the arrays of its sparse matrix", err));
-    out->taken = matrix.rows;
-    int64_t chunk = mrc_matrix_chunk(&matrix);
-    while (out->count < matrix.rows) {
-        int64_t count = matrix.rows - out->count < chunk ? matrix.rows - out->count : chunk;
-        if (out->count + count > room) {
-            room = 2 * room + count < matrix.rows ? 2 * room + count : matrix.rows;
-            MRC_TRY(mrc_grow(&out->values, room, sizeof *out->values, err));
-        }
+    MRC_TRY(begin(arg, matrix.rows, err));
+    const int64_t chunk = mrc_matrix_chunk(&matrix);
+    MRC_TRY(
+        mrc_alloc2_raw(&values, chunk < matrix.rows ? chunk : matrix.rows, 1, sizeof *values, err));
+    for (int64_t at = 0, count; at < matrix.rows; at += count) {
+        count = matrix.rows - at < chunk ? matrix.rows - at : chunk;
         MRC_TRY(mrc_check_cancel(ctx, err));
-        MRC_TRY(matrix.read(matrix.self, ctx, out->count, count, out->values + out->count, err));
-        out->count += count;
+        MRC_TRY(matrix.read(matrix.self, ctx, at, count, values, err));
+        MRC_TRY(take(arg, values, at, count, err));
     }
     MRC_TRY(mrc_input_drain(archive->input, err));
 out:
+    mrc_free(values);
     mrc_matrix_destroy(&matrix);
     return rc;
+}
+
+static mercer_status begin_column(void *arg, int64_t count, mercer_error *err)
+{
+    struct column *column = arg;
+    mercer_status rc =
+        mrc_budget_take(column->budget, count, sizeof *column->values, too_large, err);
+    column->taken = rc == MERCER_OK ? count : 0;
+    return rc;
+}
+
+/* A header is not believed: memory grows with the values that come. */
+static mercer_status take_column(void *arg, const double *values, int64_t first, int64_t count,
+                                 mercer_error *err)
+{
+    struct column *column = arg;
+    mercer_status rc = MERCER_OK;
+    if (first + count > column->room) {
+        const int64_t room = 2 * column->room + count;
+        column->room = room < column->taken ? room : column->taken;
+        MRC_TRY(mrc_grow(&column->values, column->room, sizeof *column->values, err));
+    }
+    assert(column->values); /* none of the chunks is empty */
+    memcpy(column->values + first, values, (size_t)count * sizeof *values);
+    column->count = first + count;
+out:
+    return rc;
+}
+
+static mercer_status read_column(struct archive *archive, mercer_ctx *ctx, const char *name,
+                                 struct column *out, mercer_error *err)
+{
+    out->budget = archive->budget;
+    return go_through(archive, ctx, name, begin_column, take_column, out, err);
 }
 
 /* The text in the array `format`, three letters of one or four bytes each. */
@@ -338,37 +381,153 @@ static mercer_status fail_sparse(const struct archive *archive, mercer_error *er
                        "%s: the arrays of this sparse matrix do not fit together", archive->file);
 }
 
-/* The entries of compressed rows or, with by_columns, columns. */
-static mercer_status take_compressed(struct archive *archive, mercer_ctx *ctx,
-                                     const mrc_matrix *matrix, bool by_columns,
-                                     const struct column *data, mrc_entries *entries,
-                                     mercer_error *err)
+/* The entries of compressed columns. */
+static mercer_status take_columns(struct archive *archive, mercer_ctx *ctx,
+                                  const mrc_matrix *matrix, const struct column *data,
+                                  mrc_entries *entries, mercer_error *err)
 {
-    struct column start = {0}, minor = {0};
-    int64_t lines = by_columns ? matrix->columns : matrix->rows;
-    int64_t most = (by_columns ? matrix->rows : matrix->columns) - 1, from = 0;
+    struct column start = {0}, row = {0};
+    int64_t from = 0;
     mercer_status rc = MERCER_OK;
     MRC_TRY(read_column(archive, ctx, "indptr", &start, err));
-    MRC_TRY(read_column(archive, ctx, "indices", &minor, err));
-    assert(start.values && minor.values); /* empty arrays are refused */
-    if (start.count != lines + 1 || start.values[0] != 0 || minor.count < data->count)
+    MRC_TRY(read_column(archive, ctx, "indices", &row, err));
+    assert(start.values && row.values); /* empty arrays are refused */
+    if (start.count != matrix->columns + 1 || start.values[0] != 0 || row.count < data->count)
         MRC_TRY(fail_sparse(archive, err));
     MRC_TRY(mrc_entries_reserve(entries, data->count, err));
-    for (int64_t i = 0; i < lines; i++) {
-        int64_t to = index_of(start.values[i + 1], data->count);
+    for (int64_t j = 0; j < matrix->columns; j++) {
+        int64_t to = index_of(start.values[j + 1], data->count);
         if (to < from)
             MRC_TRY(fail_sparse(archive, err));
         for (; from < to; from++) {
-            int64_t j = index_of(minor.values[from], most);
-            if (j < 0)
+            int64_t i = index_of(row.values[from], matrix->rows - 1);
+            if (i < 0)
                 MRC_TRY(fail_sparse(archive, err));
-            MRC_TRY(mrc_entries_add(entries, by_columns ? j : i, by_columns ? i : j,
-                                    data->values[from], err));
+            MRC_TRY(mrc_entries_add(entries, i, j, data->values[from], err));
         }
     }
 out:
-    column_destroy(archive, &start);
-    column_destroy(archive, &minor);
+    column_destroy(&start);
+    column_destroy(&row);
+    return rc;
+}
+
+/* Compressed rows: all of their arrays are gone through, and the entries of the rows that are
+ * wanted are kept. */
+struct csr_part {
+    const struct archive *archive;
+    const mrc_matrix *matrix;
+    mrc_span wanted;
+    mrc_csr_owned csr;
+    int64_t entries;         /* of all rows, */
+    int64_t first, count;    /* and of those that are wanted */
+    int64_t indices;         /* as many as the array has */
+    int64_t columns, values; /* for which there is room */
+};
+
+/* Where rows begin, as the file says it; checked here. */
+static mercer_status take_starts(struct csr_part *p, const struct column *start, mercer_error *err)
+{
+    const int64_t rows = p->matrix->rows, first = p->wanted.first;
+    mercer_status rc = MERCER_OK;
+    if (start->count != rows + 1 || start->values[0] != 0)
+        MRC_TRY(fail_sparse(p->archive, err));
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t to = index_of(start->values[i + 1], (int64_t)1 << 53);
+        if (to < p->entries)
+            MRC_TRY(fail_sparse(p->archive, err));
+        p->entries = to;
+    }
+    p->first = (int64_t)start->values[first];
+    p->count = (int64_t)start->values[first + p->wanted.n] - p->first;
+    MRC_TRY(
+        mrc_budget_take(p->matrix->budget, p->wanted.n + 1, sizeof *p->csr.start, too_large, err));
+    MRC_TRY(mrc_alloc(&p->csr.start, p->wanted.n + 1, sizeof *p->csr.start, err));
+    for (int64_t i = 0; i <= p->wanted.n; i++)
+        p->csr.start[i] = (int64_t)start->values[first + i] - p->first;
+out:
+    return rc;
+}
+
+static mercer_status begin_indices(void *arg, int64_t count, mercer_error *err)
+{
+    struct csr_part *p = arg;
+    p->indices = count;
+    if (count < p->entries)
+        return fail_sparse(p->archive, err);
+    return mrc_budget_take(p->matrix->budget, p->count,
+                           sizeof *p->csr.column + sizeof *p->csr.value, too_large, err);
+}
+
+/* Room for entry `end` and those before it, growing with what comes. */
+static mercer_status reserve(void *memory, int64_t end, int64_t most, int64_t *room, size_t size,
+                             mercer_error *err)
+{
+    if (end <= *room)
+        return MERCER_OK;
+    *room = 2 * *room + end < most ? 2 * *room + end : most;
+    return mrc_grow(memory, *room, size, err);
+}
+
+static mercer_status take_indices(void *arg, const double *values, int64_t first, int64_t count,
+                                  mercer_error *err)
+{
+    struct csr_part *p = arg;
+    mercer_status rc = MERCER_OK;
+    for (int64_t k = 0; k < count && first + k < p->entries; k++) {
+        const int64_t j = index_of(values[k], p->matrix->columns - 1), own = first + k - p->first;
+        if (j < 0)
+            MRC_TRY(fail_sparse(p->archive, err));
+        if (own < 0 || own >= p->count)
+            continue;
+        MRC_TRY(
+            reserve(&p->csr.column, own + 1, p->count, &p->columns, sizeof *p->csr.column, err));
+        p->csr.column[own] = (int32_t)j;
+    }
+out:
+    return rc;
+}
+
+static mercer_status begin_data(void *arg, int64_t count, mercer_error *err)
+{
+    const struct csr_part *p = arg;
+    return count < p->entries || p->indices < count ? fail_sparse(p->archive, err) : MERCER_OK;
+}
+
+static mercer_status take_data(void *arg, const double *values, int64_t first, int64_t count,
+                               mercer_error *err)
+{
+    struct csr_part *p = arg;
+    const int64_t from = first > p->first ? first : p->first, end = p->first + p->count;
+    const int64_t to = first + count < end ? first + count : end;
+    mercer_status rc = MERCER_OK;
+    if (from >= to)
+        goto out;
+    MRC_TRY(reserve(&p->csr.value, to - p->first, p->count, &p->values, sizeof *p->csr.value, err));
+    assert(p->csr.value);
+    memcpy(p->csr.value + (from - p->first), values + (from - first),
+           (size_t)(to - from) * sizeof *values);
+out:
+    return rc;
+}
+
+static mercer_status take_rows(struct archive *archive, mercer_ctx *ctx, mrc_matrix *matrix,
+                               mercer_error *err)
+{
+    struct csr_part p = {.archive = archive,
+                         .matrix = matrix,
+                         .wanted = mrc_wanted_rows(matrix->part_of, matrix->rows)};
+    struct column start = {0};
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(read_column(archive, ctx, "indptr", &start, err));
+    MRC_TRY(take_starts(&p, &start, err));
+    column_destroy(&start);
+    MRC_TRY(go_through(archive, ctx, "indices", begin_indices, take_indices, &p, err));
+    MRC_TRY(go_through(archive, ctx, "data", begin_data, take_data, &p, err));
+    MRC_TRY(mrc_sparse_adopt(matrix, &p.csr, p.wanted, p.entries, err));
+out:
+    column_destroy(&start);
+    mrc_csr_owned_destroy(&p.csr);
     return rc;
 }
 
@@ -392,8 +551,8 @@ static mercer_status take_coordinates(struct archive *archive, mercer_ctx *ctx,
         MRC_TRY(mrc_entries_add(entries, i, j, data->values[k], err));
     }
 out:
-    column_destroy(archive, &row);
-    column_destroy(archive, &column);
+    column_destroy(&row);
+    column_destroy(&column);
     return rc;
 }
 
@@ -407,7 +566,7 @@ static mercer_status read_sparse(struct archive *archive, mercer_ctx *ctx, mrc_m
                                  mercer_error *err)
 {
     struct column shape = {0}, data = {0};
-    mrc_entries entries = {.budget = archive->budget};
+    mrc_entries entries = {0};
     char format[4], shown[MRC_SHOWN_SIZE];
     mercer_status rc = MERCER_OK;
     MRC_TRY(read_format(archive, format, err));
@@ -419,23 +578,27 @@ static mercer_status read_sparse(struct archive *archive, mercer_ctx *ctx, mrc_m
     MRC_TRY(read_column(archive, ctx, "shape", &shape, err));
     if (shape.count != 2)
         MRC_TRY(fail_sparse(archive, err));
-    *matrix = (mrc_matrix){.budget = archive->budget,
-                           .shown = archive->file,
-                           .rows = index_of(shape.values[0], (int64_t)1 << 53),
-                           .columns = index_of(shape.values[1], (int64_t)1 << 53)};
+    matrix->shown = archive->file;
+    matrix->rows = index_of(shape.values[0], (int64_t)1 << 53);
+    matrix->columns = index_of(shape.values[1], (int64_t)1 << 53);
     MRC_TRY(mrc_sparse_check(matrix, err));
-    MRC_TRY(read_column(archive, ctx, "data", &data, err));
-    MRC_TRY(coo ? take_coordinates(archive, ctx, matrix, &data, &entries, err)
-                : take_compressed(archive, ctx, matrix, csc, &data, &entries, err));
-    MRC_TRY(mrc_sparse_build(matrix, &entries, err));
+    if (coo || csc) {
+        entries = mrc_entries_of(matrix);
+        MRC_TRY(read_column(archive, ctx, "data", &data, err));
+        MRC_TRY(coo ? take_coordinates(archive, ctx, matrix, &data, &entries, err)
+                    : take_columns(archive, ctx, matrix, &data, &entries, err));
+        MRC_TRY(mrc_sparse_build(matrix, &entries, err));
+    } else {
+        MRC_TRY(take_rows(archive, ctx, matrix, err));
+    }
     /* The input goes by the name of the array read last; from now on it is the file again. */
     mrc_free(archive->input->shown);
     archive->input->shown = archive->file;
     archive->file = NULL;
 out:
     mrc_entries_destroy(&entries);
-    column_destroy(archive, &shape);
-    column_destroy(archive, &data);
+    column_destroy(&shape);
+    column_destroy(&data);
     if (rc != MERCER_OK)
         *matrix = (mrc_matrix){0};
     return rc;
@@ -506,11 +669,39 @@ out:
     return rc;
 }
 
+/* Packed bytes have to be read to get behind them. */
+static mercer_status npz_skip(void *self, mercer_ctx *ctx, int64_t rows, int64_t *skipped,
+                              mercer_error *err)
+{
+    mrc_matrix *matrix = self;
+    double *values = NULL;
+    mercer_status rc = MERCER_OK;
+    *skipped = 0;
+    if (matrix->csr.start)
+        return mrc_matrix_skip(self, ctx, rows, skipped, err);
+    const int64_t left = matrix->rows - matrix->next, chunk = mrc_matrix_chunk(matrix);
+    rows = rows < left ? rows : left;
+    MRC_TRY(mrc_alloc2_raw(&values, chunk, matrix->columns, sizeof *values, err));
+    while (*skipped < rows) {
+        const int64_t count = rows - *skipped < chunk ? rows - *skipped : chunk;
+        MRC_TRY(mrc_check_cancel(ctx, err));
+        MRC_TRY(matrix->read(matrix->self, ctx, matrix->next, count, values, err));
+        matrix->next += count;
+        *skipped += count;
+    }
+    if (matrix->next == matrix->rows)
+        MRC_TRY(mrc_input_drain(&matrix->source->input, err)); /* up to the check sum */
+out:
+    mrc_free(values);
+    return rc;
+}
+
 const mrc_format mrc_format_npz = {
     .entry = {.name = "npz", .summary = "archives of NumPy, sparse matrices of SciPy"},
     .endings = ".npz",
     .caps = MRC_HAS_ARRAYS,
     .open = npz_open,
     .rows = npz_rows,
+    .skip = npz_skip,
     .close = mrc_matrix_close,
 };

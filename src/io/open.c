@@ -355,6 +355,7 @@ static mercer_status open_finish(mercer_reader *reader, mercer_ctx *ctx,
         MRC_TRY(mrc_labels_open(reader, ctx, options, err));
     reader->source.path = reader->source.array = NULL;
     reader->source.options = NULL;
+    reader->source.part_of = NULL;
 out:
     return rc;
 }
@@ -406,11 +407,11 @@ mercer_status mercer_reader_open(mercer_ctx *ctx, const char *path,
     *out = NULL;
     MRC_NEED(ctx);
     MRC_NEED(path);
-    return mrc_reader_open(ctx, path, options, false, out, err);
+    return mrc_reader_open(ctx, path, options, MRC_READ_BLOCKS, out, err);
 }
 
 mercer_status mrc_reader_open(mercer_ctx *ctx, const char *path, const mercer_read_options *options,
-                              bool whole, mercer_reader **out, mercer_error *err)
+                              mrc_reading reading, mercer_reader **out, mercer_error *err)
 {
     mercer_reader *reader = NULL;
     mercer_read_options taken;
@@ -427,7 +428,8 @@ mercer_status mrc_reader_open(mercer_ctx *ctx, const char *path, const mercer_re
     source->path = file;
     source->options = &taken;
     source->fill_blocks = taken.fill_blocks;
-    source->whole = whole;
+    source->whole = reading == MRC_READ_WHOLE;
+    source->part_of = reading == MRC_READ_PART ? ctx : NULL;
     MRC_TRY(mrc_format_find(file, taken.format, &source->format, &gzip, err));
     bool folders = source->format && source->format->caps & MRC_OPENS_FOLDER;
     bool folder = S_ISDIR(info.st_mode) && (!taken.format || folders);

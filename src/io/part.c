@@ -2,7 +2,8 @@
 /* A rank's part of a table, for rows that are spread over ranks.
  *
  * Formats that can step over rows (NPY, text) are read from the first row of the part on. Of others
- * every rank reads what comes before its part, too, block by block, and keeps nothing of it. Where
+ * every rank reads what comes before its part, too, block by block, and keeps nothing of it; of
+ * sparse matrices, which are read at once, it keeps the entries of its rows (io/csr_build.c). Where
  * the format does not tell how many rows there are (text), they are counted first, in a pass of
  * their own that only looks for the ends of rows. What has to be learnt from all rows before they
  * are numbers is refused: a rank would learn it from others than the next one.
@@ -309,7 +310,7 @@ mercer_status mercer_table_read_part(mercer_ctx *ctx, const char *path,
     MRC_TRY(mrc_options_import("read", options, &taken, sizeof taken, err));
     MRC_TRY(check_options(path, &taken, err));
     taken.fill_blocks = 1;
-    MRC_TRY(mrc_reader_open(ctx, path, &taken, false, &reader, err));
+    MRC_TRY(mrc_reader_open(ctx, path, &taken, MRC_READ_PART, &reader, err));
     MRC_TRY(count_rows(ctx, reader, &p.total, err));
     MRC_TRY(mercer_ctx_part(ctx, p.total, &p.first, &p.count, err));
     MRC_TRY(fill_part(ctx, reader, &p, err));

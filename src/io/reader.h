@@ -39,10 +39,12 @@ mercer_status mrc_labels_open(mercer_reader *reader, mercer_ctx *ctx,
 mercer_status mrc_labels_take(mercer_reader *reader, mercer_ctx *ctx, mrc_block *block,
                               mercer_error *err);
 
-/* Open a reader over bytes in memory, which must outlive it. */
-/* mercer_reader_open(); whole: for one block of all rows. */
+/* What will be asked for: rows block by block, all at once, or mrc_wanted_rows() of this rank. */
+typedef enum mrc_reading { MRC_READ_BLOCKS, MRC_READ_WHOLE, MRC_READ_PART } mrc_reading;
+/* mercer_reader_open() for that. */
 mercer_status mrc_reader_open(mercer_ctx *ctx, const char *path, const mercer_read_options *options,
-                              bool whole, mercer_reader **out, mercer_error *err);
+                              mrc_reading reading, mercer_reader **out, mercer_error *err);
+/* Open a reader over bytes in memory, which must outlive it. */
 mercer_status mrc_reader_open_memory(mercer_ctx *ctx, const char *shown, const void *bytes,
                                      size_t count, const mercer_read_options *options,
                                      mercer_reader **out, mercer_error *err);

@@ -478,7 +478,7 @@ mercer_status mercer_table_read(mercer_ctx *ctx, const char *path,
     mercer_read_options_init(&taken);
     MRC_TRY(mrc_options_import("read", options, &taken, sizeof taken, err));
     taken.fill_blocks = 1;
-    MRC_TRY(mrc_reader_open(ctx, path, &taken, true, &reader, err));
+    MRC_TRY(mrc_reader_open(ctx, path, &taken, MRC_READ_WHOLE, &reader, err));
     MRC_TRY(mercer_reader_next(ctx, reader, INT64_MAX, &table, err));
     *out = table;
 out:

@@ -693,6 +693,15 @@ def fit_of_sparse_rows_as_one():
     pathlib.Path("rows.mtx").write_text("%%MatrixMarket matrix coordinate real general\n" + f"3001 30 {len(entries)}\n"
                                         + "\n".join(entries) + "\n", encoding="ascii")
     models_are_those_of_one(["rows.mtx", "-m", "krr", "-k", "poly:degree=2", "--target", "2"], (3,), [1])
+    rows, columns = np.nonzero(x)
+    np.savez("rows.npz", indices=columns[::-1].astype(np.int32), indptr=np.r_[0, np.cumsum(np.bincount(3000 - rows, minlength=3001))],
+             format=np.array(b"csr"), shape=np.array([3001, 30]), data=x[rows, columns][::-1])
+    models_are_those_of_one(["rows.npz", "-m", "krr", "-k", "poly:degree=2", "--target", "2"], (2, 7), [1])
+    entries[-1] = "3001 31 5"
+    pathlib.Path("bad.mtx").write_text(f"%%MatrixMarket matrix coordinate real general\n3001 30 {len(entries)}\n"
+                                       + "\n".join(entries) + "\n", encoding="ascii")
+    call = ["fit", "bad.mtx", "-m", "pca"]
+    assert ranks(2, *call, status=1).lines == alone(*call, status=1).lines
     make_sparse("values.svm", 3001, labels=("0.5", "1", "2.25"))
     subprocess.run(["gzip", "values.svm"], check=True)
     models_are_those_of_one(["values.svm.gz", "-m", "krr", "-k", "poly:degree=2"], (4,), [1])

@@ -6,6 +6,7 @@
 #include "io/reader.h"
 
 #include <math.h>
+#include <zlib.h>
 
 /* ---- messy tables ---- */
 
@@ -187,11 +188,12 @@ static const char *class_of(const mercer_targets *t, int64_t i)
 /* Row i of one table is row j of the other. */
 static void assert_same_row(const mercer_table *a, int64_t i, const mercer_table *b, int64_t j)
 {
-    double x[64], y[64];
+    enum { MOST = 4096 };
+    static double x[MOST], y[MOST];
     const mercer_targets *s = &a->targets, *t = &b->targets;
     assert_int_equal(a->rows->d, b->rows->d);
     assert_int_equal(mercer_rows_is_sparse(a->rows), mercer_rows_is_sparse(b->rows));
-    assert_true(a->rows->d <= 64);
+    assert_true(a->rows->d <= MOST);
     mercer_rows_copy(a->rows, i, 1, x);
     mercer_rows_copy(b->rows, j, 1, y);
     assert_memory_equal(x, y, (size_t)a->rows->d * sizeof *x);
@@ -449,6 +451,235 @@ static void test_parts_of_a_matrix(void **state)
     check_parts(put_bytes("a.mtx", text, used), &o);
 }
 
+/* What is wrong with an entry of a matrix: nothing, or something that every rank sees, or that the
+ * one sees that has the row. */
+static const char *const wrong_lines[] = {"",
+                                          "3 4\n",
+                                          "1 2 x\n",
+                                          "5000 1 1\n",
+                                          "1 1 1e999\n",
+                                          "7 7 1e308\n7 7 1e308\n7 7 1e308\n",
+                                          "2000 7 1e308\n2000 7 1e308\n2000 7 1e308\n"};
+
+static void test_parts_of_special_matrices(void **state)
+{
+    static const char *const kinds[] = {"real symmetric", "integer skew-symmetric",
+                                        "pattern symmetric", "real general"};
+    enum { ROWS = 2100, ENTRIES = 4000, WRONG = sizeof wrong_lines / sizeof *wrong_lines };
+    mercer_read_options o;
+    (void)state;
+    dice = 6;
+    mercer_read_options_init(&o);
+    o.format = "mtx";
+    for (int t = 0; t < 4 + WRONG; t++) {
+        const char *kind = kinds[t < 4 ? t : 3], *wrong = t < 4 ? "" : wrong_lines[t - 4];
+        char head[128];
+        int64_t added = 0;
+        for (const char *p = wrong; *p; p++)
+            added += *p == '\n';
+        used = 0;
+        snprintf(head, sizeof head, "%%%%MatrixMarket matrix coordinate %s\n%d %d %d\n", kind, ROWS,
+                 ROWS, ENTRIES + (int)added + (t == 4)); /* one more than there are */
+        put(head);
+        for (int k = 0; k < ENTRIES; k++) {
+            const int i = 1 + roll(ROWS), j = 1 + roll(ROWS);
+            put(k == 2500 ? wrong : "");
+            put_number(i > j ? i : j);
+            put(" ");
+            put_number(i > j ? j : i);
+            put(" ");
+            if (kind[0] != 'p')
+                put_number(roll(200) - 100);
+            put("\n");
+        }
+        check_parts(put_bytes("a.mtx", text, used), &o);
+    }
+}
+
+/* ---- sparse archives ---- */
+
+static unsigned char archive[1 << 20];
+static unsigned char directory[4096];
+static size_t archive_used, directory_used;
+static int members;
+
+static size_t put_little(unsigned char *to, uint64_t value, int bytes)
+{
+    for (int i = 0; i < bytes; i++)
+        to[i] = (unsigned char)(value >> 8 * i);
+    return (size_t)bytes;
+}
+
+/* The fields that a member has in front of it and in the table. */
+static size_t put_fields(unsigned char *to, uint32_t check, size_t size, size_t name)
+{
+    unsigned char *p = to;
+    p += put_little(p, 20, 2); /* version; no flags, stored, no time */
+    p += put_little(p, 0, 8);
+    p += put_little(p, check, 4);
+    p += put_little(p, size, 4);
+    p += put_little(p, size, 4);
+    p += put_little(p, name, 2);
+    p += put_little(p, 0, 2);
+    return (size_t)(p - to);
+}
+
+/* An array with one axis into the archive, stored. */
+static void put_array(const char *name, const char *dtype, const void *values, int64_t count,
+                      size_t width, bool damaged)
+{
+    unsigned char *begin = archive + archive_used, *p = begin, *q = directory + directory_used;
+    char header[119], file[32];
+    const int length = snprintf(file, sizeof file, "%s.npy", name);
+    const size_t size = 128 + (size_t)count * width;
+    unsigned char *body = begin + 30 + length;
+    assert_true(archive_used + size + 64 < sizeof archive);
+    memset(header, ' ', sizeof header);
+    memcpy(body, "\x93NUMPY\1\0\x76\0", 10);
+    const int used_here = snprintf(header, sizeof header,
+                                   "{'descr': '%s', 'fortran_order': False, 'shape': (%lld,), }",
+                                   dtype, (long long)count);
+    header[used_here] = ' ';
+    header[117] = '\n';
+    memcpy(body + 10, header, 118);
+    memcpy(body + 128, values, (size_t)count * width);
+    const uint32_t check = (uint32_t)crc32(0, body, (uInt)size) ^ damaged;
+    p += put_little(p, 0x04034b50, 4);
+    p += put_fields(p, check, size, (size_t)length);
+    memcpy(p, file, (size_t)length);
+    q += put_little(q, 0x02014b50, 4);
+    q += put_little(q, 20, 2);
+    q += put_fields(q, check, size, (size_t)length);
+    q += put_little(q, 0, 10);
+    q += put_little(q, archive_used, 4);
+    memcpy(q, file, (size_t)length);
+    directory_used = (size_t)(q - directory) + (size_t)length;
+    archive_used += 30 + (size_t)length + size;
+    members++;
+}
+
+static const char *end_archive(void)
+{
+    unsigned char *p = archive + archive_used + directory_used;
+    memcpy(archive + archive_used, directory, directory_used);
+    p += put_little(p, 0x06054b50, 4);
+    p += put_little(p, 0, 4);
+    p += put_little(p, (uint64_t)members, 2);
+    p += put_little(p, (uint64_t)members, 2);
+    p += put_little(p, directory_used, 4);
+    p += put_little(p, archive_used, 4);
+    p += put_little(p, 0, 2);
+    const char *path = put_bytes("a.npz", archive, (size_t)(p - archive));
+    archive_used = directory_used = 0;
+    members = 0;
+    return path;
+}
+
+enum { LINES = 3077, WIDE = 40, NUMBERS = 30000 };
+
+/* A matrix of so many lines, which are rows (csr) or columns (csc), or entry by entry (coo); in no
+ * order within a line, some twice in one place. at: an entry that is wrong; -1: none. */
+static const char *make_archive(const char *format, int wrong)
+{
+    static int32_t start[LINES + 1], line[NUMBERS], place[NUMBERS];
+    static double value[NUMBERS];
+    const bool rows = strcmp(format, "csc") != 0;
+    const int32_t shape[] = {rows ? LINES : WIDE, rows ? WIDE : LINES};
+    int64_t indices = NUMBERS;
+    for (int k = 0; k < NUMBERS; k++)
+        start[1 + roll(LINES) * 9 / 10]++;
+    for (int i = 0, k = 0; i < LINES; i++) {
+        start[i + 1] += start[i];
+        for (; k < start[i + 1]; k++) {
+            line[k] = i;
+            place[k] = roll(WIDE - 3);
+            value[k] = (roll(4000) - 2000) / 8.0;
+        }
+    }
+    if (wrong == 1)
+        place[NUMBERS - 5] = WIDE;
+    if (wrong == 2)
+        place[3] = -1;
+    if (wrong == 3)
+        start[LINES - 1] = start[LINES] + 1;
+    if (wrong == 4)
+        value[NUMBERS - 5] = NAN;
+    if (wrong == 5)
+        value[3] = INFINITY;
+    indices -= wrong == 6;
+    put_array("indices", "<i4", place, indices, 4, wrong == 7);
+    put_array("indptr", "<i4", start, LINES + 1, 4, wrong == 8);
+    put_array("row", "<i4", line, NUMBERS, 4, false);
+    put_array("col", "<i4", place, indices, 4, false);
+    put_array("format", "|S3", format, 1, 3, false);
+    put_array("shape", "<i4", shape, 2, 4, false);
+    put_array("data", "<f8", value, NUMBERS, 8, wrong == 9);
+    memset(start, 0, sizeof start);
+    return end_archive();
+}
+
+static void test_parts_of_archives(void **state)
+{
+    enum { ALL_WRONG = 10 };
+    static const char *const formats[] = {"csr", "csc", "coo"};
+    mercer_read_options o;
+    (void)state;
+    dice = 7;
+    mercer_read_options_init(&o);
+    o.format = "npz";
+    for (int t = 0; t < 3; t++)
+        for (int wrong = 0; wrong < ALL_WRONG; wrong++)
+            check_parts(make_archive(formats[t], wrong), &o);
+    o.label = "2";
+    check_parts(make_archive("csr", 0), &o);
+    o.label = NULL;
+    o.target = "3,4";
+    check_parts(make_archive("csr", 0), &o);
+    /* Dense ones are stepped over. */
+    static double x[2100];
+    o.target = NULL;
+    for (int i = 0; i < 2100; i++)
+        x[i] = roll(9);
+    put_array("x", "<f8", x, 2100, 8, false);
+    check_parts(end_archive(), &o);
+}
+
+/* A rank takes memory for its own rows. */
+static void test_memory_of_parts(void **state)
+{
+    mercer_read_options o;
+    (void)state;
+    dice = 8;
+    for (int t = 0; t < 2; t++) {
+        mercer_read_options_init(&o);
+        o.format = t ? "npz" : "mtx";
+        used = 0;
+        put("%%MatrixMarket matrix coordinate real general\n3077 40 80000\n");
+        for (int k = 0; k < 80000 && !t; k++) {
+            put_number(1 + roll(LINES));
+            put(" ");
+            put_number(1 + k % 40);
+            put(" 1\n");
+        }
+        const char *path = t ? make_archive("csr", 0) : put_bytes("a.mtx", text, used);
+        int64_t peaks[2] = {0};
+        for (int spread = 0; spread < 2; spread++)
+            for (int r = 0; r < (spread ? 8 : 1); r++) {
+                mercer_ctx *one = ctx_of_rank(r, spread ? 8 : 1);
+                mercer_table *part = NULL;
+                (void)mrc_alloc_peak(true);
+                const int64_t before = mrc_alloc_peak(false);
+                assert_ok(mercer_table_read_part(one, path, &o, &part, &err));
+                const int64_t peak = mrc_alloc_peak(false) - before;
+                peaks[spread] = peak > peaks[spread] ? peak : peaks[spread];
+                mercer_table_free(part);
+                mercer_ctx_free(one);
+            }
+        /* beside buffers that do not depend on the rows */
+        assert_true((double)peaks[1] < (t ? 0.7 : 0.4) * (double)peaks[0]);
+    }
+}
+
 /* Text in other encodings is gone through twice, too. */
 static void test_parts_of_utf16(void **state)
 {
@@ -481,9 +712,14 @@ static void test_every_allocation_fails(void **state)
     mercer_read_options o;
     (void)state;
     dice = 5;
-    for (int t = 0; t < 6; t++) {
+    for (int t = 0; t < 9; t++) {
         t % 2 ? make_libsvm(&o, 2100, NOTHING) : make_csv(&o, 2100, NOTHING);
         const char *path = put_bytes("a", text, used);
+        if (t > 5) {
+            mercer_read_options_init(&o);
+            o.format = "npz";
+            path = make_archive(t == 6 ? "csr" : t == 7 ? "csc" : "coo", 0);
+        }
         const int64_t live = mrc_alloc_live();
         for (int64_t k = 0;; k++) {
             mercer_ctx *one = ctx_of_rank(1, 2);
@@ -504,9 +740,15 @@ static void test_every_allocation_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_steps),          TEST(test_long_tables),
-        TEST(test_parts_of_text),  TEST(test_parts_of_a_matrix),
-        TEST(test_parts_of_utf16), TEST(test_every_allocation_fails),
+        TEST(test_steps),
+        TEST(test_long_tables),
+        TEST(test_parts_of_text),
+        TEST(test_parts_of_a_matrix),
+        TEST(test_parts_of_special_matrices),
+        TEST(test_parts_of_archives),
+        TEST(test_memory_of_parts),
+        TEST(test_parts_of_utf16),
+        TEST(test_every_allocation_fails),
     };
     return RUN_TESTS(tests);
 }
