@@ -118,7 +118,8 @@ MERCER_API mercer_status mercer_table_read(mercer_ctx *ctx, const char *path,
  * first of these rows on; of all other formats every rank reads the file up to its last row, twice
  * where the number of rows is not told before. Targets are those of these rows. What has to be
  * learnt from all rows is refused: encode, missing, unlabelled, labels_file, groups, image
- * features, cells that are not plain numbers. Ranks do not compare their files. */
+ * features, cells that are not plain numbers. Ranks do not compare their files. They exchange
+ * what their classes are, to judge whether these are values, and agree on errors. */
 MERCER_API MERCER_EXPERIMENTAL mercer_status
 mercer_table_read_part(mercer_ctx *ctx, const char *path, const mercer_read_options *options,
                        mercer_table **out, mercer_error *err);

@@ -213,13 +213,26 @@ mercer_status mrc_targets_check_signs(const mercer_targets *targets, const char 
 /* Fails where the largest modulus of targets has no square. */
 mercer_status mrc_targets_check_size(double size, mercer_error *err);
 
+/* What the names of classes are: numbers, or words that do not stand for missing values; and the
+ * first number that is not whole, borrowed, or NULL. */
+typedef struct mrc_class_kinds {
+    int64_t numbers, words;
+    const char *fraction;
+} mrc_class_kinds;
+mrc_class_kinds mrc_targets_class_kinds(const mercer_targets *targets);
+/* Whether a name is a number, or several that are separated by commas. */
+bool mrc_class_is_number(const char *name, bool *whole);
+/* Up to how many different numbers are taken for classes of that many rows without a word. */
+int64_t mrc_usual_classes(int64_t rows);
 /* Whether classes of a file (shown) can be classes: numbers that are not all whole are values,
- * which is MERCER_ERR_DATA; of very many numbers a notice is given. Words are always classes, and
- * so are numbers among words other than those for missing values. origin: where they come from;
- * from_list: that is a file of their own. */
-mercer_status mrc_targets_judge_classes(const mercer_ctx *ctx, const char *shown,
-                                        const char *origin, bool from_list,
-                                        const mercer_targets *targets, mercer_error *err);
+ * which is MERCER_ERR_DATA; of more than the usual classes a notice is given. Words are always
+ * classes, and so are numbers among words. origin: where they come from; from_list: that is a file
+ * of their own. */
+mercer_status mrc_class_kinds_judge(const mercer_ctx *ctx, const char *shown, const char *origin,
+                                    bool from_list, const mrc_class_kinds *kinds, int64_t rows,
+                                    mercer_error *err);
+/* Notice that the first row of a file, whose class no other row has, may be names. */
+void mrc_note_lonely_class(const mercer_ctx *ctx, const char *shown, const char *name);
 
 /* Free what targets hold and make them of kind NONE; accepts zeroed ones. */
 void mrc_targets_destroy(mercer_targets *targets);

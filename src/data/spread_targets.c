@@ -6,7 +6,10 @@
 #include "data/spread_targets.h"
 
 #include "base/comm.h"
+#include "base/ctx.h"
+#include "data/columns.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* What a rank tells the others of its targets; names follow, each with its end. */
@@ -160,6 +163,108 @@ out:
     mrc_free(mine);
     mrc_free(all);
     mercer_targets_free(t);
+    return rc;
+}
+
+/* ---- classes or values ---- */
+
+/* What each rank tells of its classes. */
+enum told { TOLD_ROWS, TOLD_NUMBERS, TOLD_WORDS, TOLD_FRACTION, TOLD_DOUBTFUL, TOLD };
+enum { NAME_SIZE = 256 }; /* of a name that is shown, which takes less */
+
+/* The lowest rank that tells this; -1: none does. */
+static int first_that_tells(const double *all, int ranks, enum told what)
+{
+    int rank = 0;
+    while (rank < ranks && !(all[rank * TOLD + what] > 0))
+        rank++;
+    return rank < ranks ? rank : -1;
+}
+
+/* A name that one rank has. */
+static mercer_status share_name(mercer_ctx *ctx, int root, const char *mine, char out[NAME_SIZE],
+                                mercer_error *err)
+{
+    if (ctx->comm.table.rank == root)
+        snprintf(out, NAME_SIZE, "%s", mine);
+    mercer_status rc = mercer_ctx_broadcast(ctx, out, NAME_SIZE, root, err);
+    out[NAME_SIZE - 1] = 0;
+    return rc;
+}
+
+/* How many different numbers the classes of all ranks are. */
+static mercer_status count_numbers(mercer_ctx *ctx, const mercer_targets *own, int64_t *count,
+                                   mercer_error *err)
+{
+    const int64_t classes = own ? own->classes : 0;
+    char *mine = NULL, *all = NULL;
+    int64_t bytes = 0, total = 0, code;
+    mrc_classes seen = {0};
+    bool whole;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&mine, own ? names_bytes(own->class_names, classes) : 0, 1, err));
+    for (int64_t c = 0; c < classes; c++)
+        if (mrc_class_is_number(own->class_names[c], &whole))
+            bytes = put_names(mine + bytes, &own->class_names[c], 1) - mine;
+    MRC_TRY(mrc_comm_gather(ctx, mine, bytes, &all, &total, err));
+    for (int64_t at = 0; at < total; at += (int64_t)strlen(all + at) + 1)
+        MRC_TRY(mrc_classes_code(&seen, all + at, strlen(all + at), &code, err));
+    *count = seen.count;
+out:
+    mrc_free(mine);
+    mrc_free(all);
+    mrc_classes_destroy(&seen);
+    return rc;
+}
+
+/* Whether one row of all is of this class. */
+static mercer_status is_lonely(mercer_ctx *ctx, const mercer_targets *own, int64_t rows,
+                               const char *name, bool *out, mercer_error *err)
+{
+    double count = 0;
+    for (int64_t i = 0; own && i < rows; i++)
+        count += strcmp(own->class_names[own->codes[i]], name) == 0;
+    const mercer_status rc = mrc_comm_sum(ctx, &count, 1, err);
+    *out = count <= 1;
+    return rc;
+}
+
+mercer_status mrc_targets_judge_together(mercer_ctx *ctx, const char *shown, const char *origin,
+                                         const mercer_targets *own, int64_t rows,
+                                         const char *doubtful, mercer_error *err)
+{
+    const int ranks = ctx->comm.table.size;
+    mrc_class_kinds kinds = own ? mrc_targets_class_kinds(own) : (mrc_class_kinds){0};
+    const double mine[TOLD] = {(double)rows, (double)kinds.numbers, (double)kinds.words,
+                               kinds.fraction != NULL, doubtful != NULL};
+    double *all = NULL, sums[TOLD] = {0};
+    char name[NAME_SIZE];
+    bool lonely;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&all, ranks, TOLD, sizeof *all, err));
+    MRC_TRY(mrc_comm_collect(ctx, mine, TOLD, all, err));
+    for (int k = 0; k < ranks * TOLD; k++)
+        sums[k % TOLD] += all[k];
+    if (sums[TOLD_DOUBTFUL] > 0) {
+        MRC_TRY(share_name(ctx, first_that_tells(all, ranks, TOLD_DOUBTFUL), doubtful, name, err));
+        MRC_TRY(is_lonely(ctx, own, rows, name, &lonely, err));
+        if (lonely)
+            mrc_note_lonely_class(ctx, shown, name);
+    }
+    kinds.words = (int64_t)sums[TOLD_WORDS];
+    kinds.numbers = (int64_t)sums[TOLD_NUMBERS];
+    if (sums[TOLD_FRACTION] > 0) {
+        MRC_TRY(share_name(ctx, first_that_tells(all, ranks, TOLD_FRACTION), kinds.fraction, name,
+                           err));
+        kinds.fraction = name;
+    }
+    /* Ranks may have the same numbers: to be told apart where their sum looks like too many. */
+    if (ranks > 1 && kinds.numbers > mrc_usual_classes((int64_t)sums[TOLD_ROWS]))
+        MRC_TRY(count_numbers(ctx, own, &kinds.numbers, err));
+    MRC_TRY(
+        mrc_class_kinds_judge(ctx, shown, origin, false, &kinds, (int64_t)sums[TOLD_ROWS], err));
+out:
+    mrc_free(all);
     return rc;
 }
 

@@ -81,10 +81,9 @@ out:
     return rc;
 }
 
-/* Whether a class is a number, or several separated by commas; *whole is cleared when one of them
- * is not whole. */
-static bool is_numeric(const char *name, bool *whole)
+bool mrc_class_is_number(const char *name, bool *whole)
 {
+    *whole = true;
     for (const char *p = name;; p++) {
         size_t length = strcspn(p, ",");
         double value;
@@ -97,36 +96,57 @@ static bool is_numeric(const char *name, bool *whole)
     }
 }
 
-mercer_status mrc_targets_judge_classes(const mercer_ctx *ctx, const char *shown,
-                                        const char *origin, bool from_list,
-                                        const mercer_targets *targets, mercer_error *err)
+mrc_class_kinds mrc_targets_class_kinds(const mercer_targets *targets)
+{
+    mrc_class_kinds kinds = {0};
+    for (int64_t i = 0; i < targets->classes; i++) {
+        const char *name = targets->class_names[i];
+        bool whole, number = mrc_class_is_number(name, &whole);
+        kinds.numbers += number;
+        kinds.words += !number && !mrc_means_missing(name, strlen(name), false);
+        kinds.fraction = number && !whole && !kinds.fraction ? name : kinds.fraction;
+    }
+    return kinds;
+}
+
+mercer_status mrc_class_kinds_judge(const mercer_ctx *ctx, const char *shown, const char *origin,
+                                    bool from_list, const mrc_class_kinds *kinds, int64_t rows,
+                                    mercer_error *err)
 {
     /* There is no option for a file of values. */
     static const char *const how[] = {"give the column as target",
                                       "put them into the table as a column and give it as target"};
-    enum { ALWAYS = 20, MOST = 100, ROWS_PER_CLASS = 5 };
-    int64_t numbers = 0, words = 0, usual = targets->n / ROWS_PER_CLASS;
-    const char *fraction = NULL;
-    for (int64_t i = 0; i < targets->classes; i++) {
-        const char *name = targets->class_names[i];
-        bool whole = true, number = is_numeric(name, &whole);
-        numbers += number;
-        words += !number && !mrc_means_missing(name, strlen(name), false);
-        fraction = number && !whole && !fraction ? name : fraction;
-    }
     char sample[MRC_SHOWN_SIZE];
-    if (fraction && words == 0)
+    if (kinds->fraction && kinds->words == 0)
         return mrc_fail_at(
             err, MERCER_ERR_DATA, MRC_AT(.key = "target", .names_file = 1),
             "%s: %s are numbers, and not all are whole ('%s'): these are values, not "
             "classes; %s",
-            shown, origin, mrc_show(sample, fraction, strlen(fraction)), how[from_list]);
-    usual = usual < ALWAYS ? ALWAYS : usual > MOST ? MOST : usual;
-    if (numbers > usual)
+            shown, origin, mrc_show(sample, kinds->fraction, strlen(kinds->fraction)),
+            how[from_list]);
+    if (kinds->numbers > mrc_usual_classes(rows))
         mrc_notice_at(ctx, MRC_AT(.key = "target", .names_file = 1),
                       "%s: %s are %lld different numbers; if these are values and not classes, %s",
-                      shown, origin, (long long)numbers, how[from_list]);
+                      shown, origin, (long long)kinds->numbers, how[from_list]);
     return MERCER_OK;
+}
+
+int64_t mrc_usual_classes(int64_t rows)
+{
+    enum { ALWAYS = 20, MOST = 100, ROWS_PER_CLASS = 5 };
+    const int64_t usual = rows / ROWS_PER_CLASS;
+    return usual < ALWAYS ? ALWAYS : usual > MOST ? MOST : usual;
+}
+
+void mrc_note_lonely_class(const mercer_ctx *ctx, const char *shown, const char *name)
+{
+    char sample[MRC_SHOWN_SIZE];
+    mrc_notice_at(
+        ctx, MRC_AT(.key = "header", .names_file = 1),
+        "%s: the first line is read as data, but it may be column names, because no other row "
+        "is of class '%s'; header yes reads it as names, header no reads it as data "
+        "without this note",
+        shown, mrc_show(sample, name, strlen(name)));
 }
 
 mercer_status mrc_targets_check_signs(const mercer_targets *targets, const char *what,

@@ -9,10 +9,13 @@
  * are numbers is refused: a rank would learn it from others than the next one.
  *
  * A bad row is found by the rank that has it, and ranks before it find those that come before it:
- * what the lowest of them says is what one rank says. */
+ * what the lowest of them says is what one rank says. Whether classes are values is judged by the
+ * classes of all ranks. */
 #include "base/bytes.h"
+#include "base/comm.h"
 #include "base/params.h"
 #include "base/strips.h"
+#include "data/spread_targets.h"
 #include "io/reader.h"
 
 #include <string.h>
@@ -258,8 +261,8 @@ out:
     return rc;
 }
 
-static mercer_status make_part(const mercer_ctx *ctx, mercer_reader *reader, struct part *p,
-                               mercer_table **out, mercer_error *err)
+static mercer_status make_part(const mercer_reader *reader, struct part *p, mercer_table **out,
+                               mercer_error *err)
 {
     mercer_table *table = NULL;
     mercer_status rc = MERCER_OK;
@@ -284,14 +287,24 @@ static mercer_status make_part(const mercer_ctx *ctx, mercer_reader *reader, str
     table->targets.n = p->count;
     if (reader->source.origin[0])
         MRC_TRY(mrc_strdup(&table->origin, reader->source.origin, err));
-    if (p->count > 0 && table->targets.kind == MERCER_TARGET_CLASSES && !reader->source.classed)
-        MRC_TRY(mrc_targets_judge_classes(ctx, reader->source.input.shown, reader->source.origin,
-                                          false, &table->targets, err));
     *out = table;
     table = NULL;
 out:
     mercer_table_free(table);
     return rc;
+}
+
+/* Ranks meet here whatever their classes are: who has none tells the others. */
+static mercer_status judge_classes(mercer_ctx *ctx, const mercer_reader *reader,
+                                   const mercer_table *table, mercer_error *err)
+{
+    const mercer_targets *targets = &table->targets;
+    const bool judged =
+        targets->kind == MERCER_TARGET_CLASSES && targets->n > 0 && !reader->source.classed;
+    return mrc_targets_judge_together(
+        ctx, reader->source.input.shown, reader->source.origin, judged ? targets : NULL,
+        table->rows->n,
+        judged && table->rows->first == 0 ? mrc_doubtful_class(reader, targets) : NULL, err);
 }
 
 mercer_status mercer_table_read_part(mercer_ctx *ctx, const char *path,
@@ -305,6 +318,7 @@ mercer_status mercer_table_read_part(mercer_ctx *ctx, const char *path,
     mercer_reader *reader = NULL;
     mercer_read_options taken;
     struct part p = {0};
+    mercer_table *table = NULL;
     mercer_status rc = MERCER_OK;
     mercer_read_options_init(&taken);
     MRC_TRY(mrc_options_import("read", options, &taken, sizeof taken, err));
@@ -314,7 +328,8 @@ mercer_status mercer_table_read_part(mercer_ctx *ctx, const char *path,
     MRC_TRY(count_rows(ctx, reader, &p.total, err));
     MRC_TRY(mercer_ctx_part(ctx, p.total, &p.first, &p.count, err));
     MRC_TRY(fill_part(ctx, reader, &p, err));
-    MRC_TRY(make_part(ctx, reader, &p, out, err));
+    MRC_TRY(make_part(reader, &p, &table, err));
+    MRC_TRY(judge_classes(ctx, reader, table, err));
 out:
     mrc_free(p.x);
     mrc_csr_owned_destroy(&p.csr);
@@ -322,5 +337,10 @@ out:
     mrc_free_names(p.names, p.d);
     mrc_prepare_free(p.prepare);
     mercer_reader_close(reader);
+    rc = mrc_comm_agree(ctx, rc, err);
+    if (rc == MERCER_OK)
+        *out = table;
+    else
+        mercer_table_free(table);
     return rc;
 }

@@ -28,6 +28,9 @@ struct mercer_reader {
 mercer_status mrc_decide_roles(mercer_reader *reader, const mercer_ctx *ctx,
                                const mercer_read_options *options, mercer_error *err);
 
+/* The class of the first row, where that row could be names; else NULL. */
+const char *mrc_doubtful_class(const mercer_reader *reader, const mercer_targets *targets);
+
 /* Set out[i] for each column that a list of the caller's names; key: the option, for messages. */
 mercer_status mrc_column_list(const mercer_reader *reader, const char *key, const char *text,
                               bool *out, mercer_error *err);

@@ -259,25 +259,13 @@ static mercer_status finish_prepare(const mercer_reader *reader, const mercer_ct
     return MERCER_OK;
 }
 
-/* A first row that could be names, and whose class no other row has. */
-static void note_lonely_class(const mercer_reader *reader, const mercer_ctx *ctx,
-                              const mercer_targets *targets)
+const char *mrc_doubtful_class(const mercer_reader *reader, const mercer_targets *targets)
 {
-    const char *name = targets->class_names[targets->codes[0]];
-    char shown[MRC_SHOWN_SIZE];
     double value;
-    if (!reader->source.doubtful || reader->source.columns.label < 0 ||
-        mrc_parse_double(name, strlen(name), &value))
-        return;
-    for (int64_t i = 1; i < targets->n; i++)
-        if (targets->codes[i] == targets->codes[0])
-            return;
-    mrc_notice_at(
-        ctx, MRC_AT(.key = "header", .names_file = 1),
-        "%s: the first line is read as data, but it may be column names, because no other row "
-        "is of class '%s'; header yes reads it as names, header no reads it as data "
-        "without this note",
-        reader->source.input.shown, mrc_show(shown, name, strlen(name)));
+    if (!reader->source.doubtful || reader->source.columns.label < 0)
+        return NULL;
+    const char *name = targets->class_names[targets->codes[0]];
+    return mrc_parse_double(name, strlen(name), &value) ? NULL : name;
 }
 
 /* The classes of a whole table. Those of images are the names of folders, whatever they look like.
@@ -287,9 +275,15 @@ static mercer_status judge_classes(const mercer_reader *reader, const mercer_ctx
 {
     if (targets->kind != MERCER_TARGET_CLASSES || reader->source.classed)
         return MERCER_OK;
-    note_lonely_class(reader, ctx, targets);
-    return mrc_targets_judge_classes(ctx, reader->source.input.shown, reader->source.origin,
-                                     reader->with_labels, targets, err);
+    const char *doubtful = mrc_doubtful_class(reader, targets);
+    const mrc_class_kinds kinds = mrc_targets_class_kinds(targets);
+    int64_t others = 0;
+    for (int64_t i = 1; doubtful && i < targets->n; i++)
+        others += targets->codes[i] == targets->codes[0];
+    if (doubtful && others == 0)
+        mrc_note_lonely_class(ctx, reader->source.input.shown, doubtful);
+    return mrc_class_kinds_judge(ctx, reader->source.input.shown, reader->source.origin,
+                                 reader->with_labels, &kinds, targets->n, err);
 }
 
 static int compare_doubles(const void *a, const void *b)

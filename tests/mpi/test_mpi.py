@@ -708,6 +708,31 @@ def fit_of_sparse_rows_as_one():
 
 
 @test
+def classes_are_judged_by_all_ranks():
+    """A label column whose first half looks like classes and whose second half like values, and the other way round."""
+    x = np.random.default_rng(1).normal(size=(3001, 2))
+    halves = {"words": lambda i: "ab"[i % 2], "fractions": lambda i: f"{i % 30}.5", "digits": lambda i: str(i % 10),
+              "low": lambda i: str(i % 60), "high": lambda i: str(60 + i % 60)}
+    for first, second in (("words", "fractions"), ("fractions", "words"), ("digits", "fractions"), ("fractions", "digits"),
+                          ("low", "high"), ("low", "low")):
+        with open("rows.csv", "w", encoding="ascii") as out:
+            print("a,b,label", file=out)
+            for i, row in enumerate(x):
+                print(*(f"{value:.6f}" for value in row), halves[first if i < 1500 else second](i), sep=",", file=out)
+        call = ["fit", "rows.csv", "-m", "kpca", "-k", "rbf:sigma=9", "-n", "2", "-o", "my.model", "--threads", "1", "--json"]
+        values = "digits" in (first, second)
+        one = alone(*call, status=int(values))
+        assert bool(one.lines) == values and ("different numbers" in one.out) == (second == "high"), (first, second, one.out, one.err)
+        for count in RANKS if first == "digits" or second == "high" else (2,):
+            done = ranks(count, *call, status=int(values))
+            if values:
+                one_line(done, "these are values, not classes")
+                assert done.lines == one.lines, (count, done.lines, one.lines)
+            else:
+                assert json.loads(done.out)["notices"] == json.loads(one.out)["notices"], (count, first, second)
+
+
+@test
 def fit_of_messy_text_as_one():
     rng = np.random.default_rng(5)
     with open("messy.csv", "w", encoding="ascii", newline="") as out:

@@ -5,7 +5,11 @@
 #ifndef MRC_TESTS_RANKS_H
 #define MRC_TESTS_RANKS_H
 
+#ifndef MERCER_TESTS_DATA_SUPPORT_H /* which has the same for tests of files */
 #include "support.h"
+#endif
+#include "base/error.h"
+#include "base/memory.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -39,7 +43,7 @@ struct rank_world {
 struct rank {
     struct rank_world *world;
     int rank;
-    mercer_status (*body)(struct rank *rank, mercer_ctx *ctx, mercer_error *err);
+    mercer_status (*body)(struct rank *rank, mercer_ctx *ctx, mercer_error *why);
     void *arg;
     int64_t fail_alloc; /* the allocation of this rank that fails; negative: none */
     bool alloc_failed;  /* it came to that */
@@ -78,7 +82,7 @@ static inline void ranks_exchange(struct rank_world *w)
 }
 
 static inline mercer_status rank_arrive(const struct rank *rank, struct rank_call call,
-                                        mercer_error *err)
+                                        mercer_error *why)
 {
     struct rank_world *w = rank->world;
     struct timespec until;
@@ -89,7 +93,7 @@ static inline mercer_status rank_arrive(const struct rank *rank, struct rank_cal
         w->lost = true;
         pthread_cond_broadcast(&w->moved);
         pthread_mutex_unlock(&w->lock);
-        return mrc_fail(err, MERCER_ERR_IO, "the network is gone");
+        return mrc_fail(why, MERCER_ERR_IO, "the network is gone");
     }
     w->made[rank->rank]++;
     w->calls[rank->rank] = call;
@@ -101,38 +105,41 @@ static inline mercer_status rank_arrive(const struct rank *rank, struct rank_cal
             rank_abort("a rank waits for ever");
     bool done = w->exchanges > mine;
     pthread_mutex_unlock(&w->lock);
-    return done ? MERCER_OK : mrc_fail(err, MERCER_ERR_PEER, "another rank has lost the network");
+    return done ? MERCER_OK : mrc_fail(why, MERCER_ERR_PEER, "another rank has lost the network");
 }
 
-static inline mercer_status rank_sum(void *host, double *values, int64_t count, mercer_error *err)
+static inline mercer_status rank_sum(void *host, double *values, int64_t count, mercer_error *why)
 {
-    return rank_arrive(host, (struct rank_call){.values = values, .count = count}, err);
+    return rank_arrive(host, (struct rank_call){.values = values, .count = count}, why);
 }
 
 static inline mercer_status rank_broadcast(void *host, void *data, size_t bytes, int root,
-                                           mercer_error *err)
+                                           mercer_error *why)
 {
     return rank_arrive(
-        host, (struct rank_call){.data = data, .count = (int64_t)bytes, .root = root}, err);
+        host, (struct rank_call){.data = data, .count = (int64_t)bytes, .root = root}, why);
 }
 
 static inline void *rank_thread(void *arg)
 {
     struct rank *rank = arg;
-    mercer_ctx *ctx = new_ctx(1);
+    mercer_ctx *own = NULL;
     mercer_comm comm;
+    if (mercer_ctx_new(&own, NULL) != MERCER_OK ||
+        mercer_ctx_set_threads(own, 1, NULL) != MERCER_OK)
+        rank_abort("no context");
     mercer_comm_init(&comm);
     comm.rank = rank->rank;
     comm.size = rank->world->size;
     comm.sum = rank_sum;
     comm.broadcast = rank_broadcast;
     comm.host = rank;
-    if (mercer_ctx_set_comm(ctx, &comm, NULL) != MERCER_OK)
+    if (mercer_ctx_set_comm(own, &comm, NULL) != MERCER_OK)
         rank_abort("a table is refused");
     (void)mrc_alloc_fail_here(rank->fail_alloc);
-    rank->rc = rank->body(rank, ctx, &rank->why);
+    rank->rc = rank->body(rank, own, &rank->why);
     rank->alloc_failed = rank->fail_alloc >= 0 && mrc_alloc_fail_here(-1) < 0;
-    mercer_ctx_free(ctx);
+    mercer_ctx_free(own);
     return NULL;
 }
 

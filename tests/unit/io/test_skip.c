@@ -3,6 +3,8 @@
  * rows gets there, with the same errors; and parts of a file are together what the file is. */
 #include "data_support.h"
 
+#include "ranks.h"
+
 #include "io/reader.h"
 
 #include <math.h>
@@ -328,30 +330,58 @@ static void test_long_tables(void **state)
 
 /* ---- parts ---- */
 
-static mercer_status no_sum(void *host, double *values, int64_t count, mercer_error *why)
+/* What a rank reads. */
+struct reading {
+    const char *path;
+    const mercer_read_options *options;
+    mercer_table *part;
+    char told[512];
+};
+
+/* What is told of classes by the judgement of all ranks. */
+static void keep_notice(void *host, const mercer_notice *notice)
 {
-    (void)host, (void)values, (void)count;
-    return mrc_fail(why, MERCER_ERR_IO, "reading a part needs no exchange");
+    if (strstr(notice->text, "different numbers; if these") || strstr(notice->text, "of class"))
+        snprintf(host, sizeof((struct reading *)NULL)->told, "%s", notice->text);
 }
 
-static mercer_status no_broadcast(void *host, void *data, size_t bytes, int root, mercer_error *why)
+static mercer_status read_part(struct rank *rank, mercer_ctx *one, mercer_error *why)
 {
-    (void)host, (void)data, (void)bytes, (void)root;
-    return mrc_fail(why, MERCER_ERR_IO, "reading a part needs no exchange");
+    struct reading *reading = rank->arg;
+    mercer_ctx_set_notice(one, keep_notice, reading->told);
+    return mercer_table_read_part(one, reading->path, reading->options, &reading->part, why);
 }
 
-static mercer_ctx *ctx_of_rank(int rank, int size)
+/* All ranks read their parts, which are the caller's. */
+static void read_parts(const char *path, const mercer_read_options *o, int size, int64_t fail_alloc,
+                       struct rank *ranks, struct reading *readings)
 {
-    mercer_ctx *one = NULL;
-    mercer_comm comm;
-    mercer_comm_init(&comm);
-    comm.rank = rank;
-    comm.size = size;
-    comm.sum = no_sum;
-    comm.broadcast = no_broadcast;
-    assert_ok(mercer_ctx_new(&one, &err));
-    assert_ok(mercer_ctx_set_comm(one, &comm, &err));
-    return one;
+    struct rank_world world = {.size = size, .fail_rank = -1};
+    for (int r = 0; r < size; r++) {
+        readings[r] = (struct reading){.path = path, .options = o};
+        ranks[r].arg = &readings[r];
+        ranks[r].fail_alloc = r == 1 ? fail_alloc : -1;
+    }
+    run_ranks(&world, ranks, read_part);
+}
+
+/* A part holds the rows of the table from `seen` on; its classes are in the order of their first
+ * rows, of which `known` are in the parts before it. */
+static void check_part(const mercer_table *whole, const mercer_table *part, int64_t seen,
+                       int64_t *known)
+{
+    assert_int_equal(part->rows->total, whole->rows->n);
+    assert_int_equal(part->rows->d, whole->rows->d);
+    assert_int_equal(part->rows->first, part->rows->n > 0 ? seen : part->rows->first);
+    for (int64_t i = 0; i < part->rows->n; i++)
+        assert_same_row(whole, seen + i, part, i);
+    for (int64_t c = 0; part->rows->n > 0 && c < part->targets.classes; c++) {
+        int64_t at = 0;
+        while (strcmp(whole->targets.class_names[at], part->targets.class_names[c]) != 0)
+            at++;
+        assert_true(at <= *known);
+        *known += at == *known;
+    }
 }
 
 /* The parts of all ranks are the table; the error of the lowest rank that has one is that of the
@@ -361,41 +391,32 @@ static void check_parts(const char *path, const mercer_read_options *o)
     static const int sizes[] = {1, 2, 3, 4, 7};
     mercer_error whole_why = {0};
     mercer_table *whole = NULL;
+    char told[sizeof((struct reading *)NULL)->told] = "";
+    mercer_ctx_set_notice(ctx, keep_notice, told);
     const mercer_status rc = mercer_table_read(ctx, path, o, &whole, &whole_why);
+    mercer_ctx_set_notice(ctx, NULL, NULL);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        struct rank ranks[MAX_RANKS] = {0};
+        struct reading readings[MAX_RANKS];
         int64_t seen = 0, known = 0;
-        mercer_status failed = MERCER_OK;
-        for (int r = 0; r < sizes[s] && failed == MERCER_OK; r++) {
-            mercer_ctx *one = ctx_of_rank(r, sizes[s]);
-            mercer_error why = {0};
-            mercer_table *part = NULL;
-            failed = mercer_table_read_part(one, path, o, &part, &why);
-            if (failed != MERCER_OK) {
-                assert_int_equal(rc, failed);
-                assert_same_error(&whole_why, &why);
-            } else {
-                if (whole) {
-                    assert_int_equal(part->rows->total, whole->rows->n);
-                    assert_int_equal(part->rows->d, whole->rows->d);
-                }
-                assert_int_equal(part->rows->first, part->rows->n > 0 ? seen : part->rows->first);
-                for (int64_t i = 0; whole && i < part->rows->n; i++)
-                    assert_same_row(whole, seen + i, part, i);
-                /* Classes in the order of their first rows. */
-                for (int64_t c = 0; whole && part->rows->n > 0 && c < part->targets.classes; c++) {
-                    int64_t at = 0;
-                    while (strcmp(whole->targets.class_names[at], part->targets.class_names[c]) !=
-                           0)
-                        at++;
-                    assert_true(at <= known);
-                    known += at == known;
-                }
-                seen += part->rows->n;
+        int lowest = -1;
+        read_parts(path, o, sizes[s], -1, ranks, readings);
+        for (int r = 0; r < sizes[s]; r++) {
+            assert_int_equal(ranks[r].rc != MERCER_OK, rc != MERCER_OK);
+            assert_int_equal(ranks[r].rc != MERCER_OK, readings[r].part == NULL);
+            if (ranks[r].rc != MERCER_OK && ranks[r].rc != MERCER_ERR_PEER && lowest < 0)
+                lowest = r;
+            if (rc == MERCER_OK)
+                assert_string_equal(readings[r].told, told);
+            if (readings[r].part) {
+                check_part(whole, readings[r].part, seen, &known);
+                seen += readings[r].part->rows->n;
             }
-            mercer_table_free(part);
-            mercer_ctx_free(one);
+            mercer_table_free(readings[r].part);
         }
-        assert_int_equal(rc != MERCER_OK, failed != MERCER_OK);
+        assert_int_equal(rc != MERCER_OK, lowest >= 0);
+        if (lowest >= 0)
+            assert_same_error(&whole_why, &ranks[lowest].why);
         if (whole)
             assert_int_equal(seen, whole->rows->n);
     }
@@ -413,6 +434,60 @@ static void test_parts_of_text(void **state)
         const int64_t rows = counts[t % 7];
         t % 2 ? make_libsvm(&o, rows, wrong) : make_csv(&o, rows, wrong);
         check_parts(put_bytes("a", text, used), &o);
+    }
+}
+
+/* Class i of a kind. */
+static const char *class_of_kind(char kind, int i)
+{
+    static char name[16];
+    const char *const words[] = {"low", "high", "a,b", "0.5x"};
+    switch (kind) {
+    case 'w':
+        return words[i % 4][1] == ',' ? "\"a,b\"" : words[i % 4];
+    case 'd': /* digits */
+        snprintf(name, sizeof name, "%d", i % 10);
+        break;
+    case 'n': /* whole numbers */
+        snprintf(name, sizeof name, "%d", i % 60);
+        break;
+    case 'm': /* others of them */
+        snprintf(name, sizeof name, "%d.0", 60 + i % 60);
+        break;
+    default:
+        snprintf(name, sizeof name, "%d.5", i % 30);
+    }
+    return name;
+}
+
+/* What a rank alone would take for classes, and the next one for values, is judged by all. */
+static void test_classes_of_all_ranks(void **state)
+{
+    static const char *const columns[] = {"wf", "fw",     "df",     "fd",     "dn", "nm", "nw",
+                                          "mn", "dddddw", "dddddf", "fddddw", "w",  "n",  "f"};
+    enum { ROWS = 3077 };
+    mercer_read_options o;
+    (void)state;
+    mercer_read_options_init(&o);
+    for (size_t t = 0; t < sizeof columns / sizeof *columns; t++) {
+        const int stretches = (int)strlen(columns[t]);
+        used = 0;
+        put("a,label\n");
+        for (int i = 0; i < ROWS; i++) {
+            put(i % 2 ? "1.5," : "2.5,");
+            put(class_of_kind(columns[t][i * stretches / ROWS], i));
+            put("\n");
+        }
+        check_parts(put_bytes("a.csv", text, used), &o);
+    }
+    /* A first line that may be names: no other rank has its class, or one has. */
+    o.label = "3";
+    for (int again = 0; again < 2; again++) {
+        used = 0;
+        put("2019,2020,kind\n");
+        for (int i = 0; i < ROWS; i++)
+            put(i == ROWS - 2 && again ? "1.5,2.5,kind\n" : i % 2 ? "1.5,2.5,a\n" : "2,3,b\n");
+        check_parts(put_bytes("a.csv", text, used), &o);
     }
 }
 
@@ -644,6 +719,34 @@ static void test_parts_of_archives(void **state)
     check_parts(end_archive(), &o);
 }
 
+static mercer_status sum_of_one(void *host, double *values, int64_t count, mercer_error *why)
+{
+    (void)host, (void)values, (void)count, (void)why;
+    return MERCER_OK;
+}
+
+static mercer_status broadcast_of_one(void *host, void *data, size_t bytes, int root,
+                                      mercer_error *why)
+{
+    (void)host, (void)data, (void)bytes, (void)root, (void)why;
+    return MERCER_OK;
+}
+
+/* A rank of several, of which the others are not there. */
+static mercer_ctx *lonely_ctx(int rank, int size)
+{
+    mercer_ctx *one = NULL;
+    mercer_comm comm;
+    mercer_comm_init(&comm);
+    comm.rank = rank;
+    comm.size = size;
+    comm.sum = sum_of_one;
+    comm.broadcast = broadcast_of_one;
+    assert_ok(mercer_ctx_new(&one, &err));
+    assert_ok(mercer_ctx_set_comm(one, &comm, &err));
+    return one;
+}
+
 /* A rank takes memory for its own rows. */
 static void test_memory_of_parts(void **state)
 {
@@ -665,7 +768,7 @@ static void test_memory_of_parts(void **state)
         int64_t peaks[2] = {0};
         for (int spread = 0; spread < 2; spread++)
             for (int r = 0; r < (spread ? 8 : 1); r++) {
-                mercer_ctx *one = ctx_of_rank(r, spread ? 8 : 1);
+                mercer_ctx *one = lonely_ctx(r, spread ? 8 : 1);
                 mercer_table *part = NULL;
                 (void)mrc_alloc_peak(true);
                 const int64_t before = mrc_alloc_peak(false);
@@ -722,16 +825,15 @@ static void test_every_allocation_fails(void **state)
         }
         const int64_t live = mrc_alloc_live();
         for (int64_t k = 0;; k++) {
-            mercer_ctx *one = ctx_of_rank(1, 2);
-            mercer_table *part = NULL;
-            mrc_alloc_fail_after(k);
-            mercer_status rc = mercer_table_read_part(one, path, &o, &part, &err);
-            mrc_alloc_fail_after(-1);
-            mercer_table_free(part);
-            mercer_ctx_free(one);
-            if (rc == MERCER_OK)
+            struct rank ranks[MAX_RANKS] = {0};
+            struct reading readings[MAX_RANKS];
+            read_parts(path, &o, 2, k, ranks, readings);
+            mercer_table_free(readings[0].part);
+            mercer_table_free(readings[1].part);
+            if (!ranks[1].alloc_failed)
                 break;
-            assert_int_equal(rc, MERCER_ERR_MEMORY);
+            assert_int_equal(ranks[0].rc, MERCER_ERR_PEER);
+            assert_int_equal(ranks[1].rc, MERCER_ERR_MEMORY);
         }
         assert_int_equal(mrc_alloc_live(), live);
     }
@@ -744,6 +846,7 @@ int main(void)
         TEST(test_long_tables),
         TEST(test_parts_of_text),
         TEST(test_parts_of_a_matrix),
+        TEST(test_classes_of_all_ranks),
         TEST(test_parts_of_special_matrices),
         TEST(test_parts_of_archives),
         TEST(test_memory_of_parts),
