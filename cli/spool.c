@@ -6,7 +6,8 @@
  * standard input from then on: whoever reads "-" reads a plain file, once or twice, from wherever
  * its own rows begin. It is done when a command has nothing left to refuse without the bytes, and
  * before its first read. Pipes with names (of mkfifo, or of the shell's <(...)) are refused: which
- * of the ranks would get their bytes is a matter of chance. */
+ * of the ranks would get their bytes is a matter of chance. So are other names of standard input.
+ */
 #include "cli.h"
 
 #include <errno.h>
@@ -31,11 +32,9 @@ static void list_inputs(const cli_settings *set, const char *out[INPUTS])
     memcpy(out, inputs, sizeof inputs);
 }
 
-/* By its names, since ranks have different files there. */
 static bool is_stdin(const char *path)
 {
-    return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdin") == 0 ||
-           strcmp(path, "/dev/fd/0") == 0;
+    return strcmp(path, "-") == 0;
 }
 
 int cli_spool_check(const cli_settings *set, int ranks)

@@ -656,7 +656,8 @@ out:
 /* Whether whoever writes the input may wait for answers to the first rows. */
 static bool is_live(const struct csv *csv)
 {
-    return !csv->source->fill_blocks && !mrc_input_rewinds(csv->text.input);
+    const mrc_input *input = csv->text.input;
+    return !csv->source->fill_blocks && (input->borrowed_fd || !mrc_input_rewinds(input));
 }
 
 /* Whether the cell is that number, written plainly. */

@@ -883,8 +883,11 @@ def pipes_as_one():
     text = pathlib.Path("data.csv").read_bytes()
     pipes_are_as_one(text, ["fit", "-", "-m", "kpca", "-k", "rbf:sigma=20", "-n", "4", "--scale", "standard"], "my.model", RANKS)
     pipes_are_as_one(text, ["transform", "my.model", "-"], "f.csv", (3,))
-    pipes_are_as_one(gzip.compress(text), ["fit", "/dev/stdin", "-m", "kfd", "-k", "rbf:sigma=20", "--label", "label"], "my.model", (4,))
+    pipes_are_as_one(gzip.compress(text), ["fit", "-", "-m", "kfd", "-k", "rbf:sigma=20", "--label", "label"], "my.model", (4,))
     pipes_are_as_one(text, ["predict", "my.model", "-"], "p.csv", (4,))
+    # of a pipe that is answered at once no more is looked at than the first line, then
+    alone("fit", "data.csv", "-m", "pca", "-n", "2", "--columns", "a,b", "-q", "-o", "two.model")
+    pipes_are_as_one(b"a;b\n1.234;2\n5.678;3\n", ["transform", "two.model", "-"], "f.csv", (2,))
     make_rows(20500, 2)
     pipes_are_as_one(pathlib.Path("rows.npy").read_bytes(), ["fit", "-", *KPCA[1:]], "my.model", (1, 3))
     model = pathlib.Path("my.model").read_bytes()
@@ -942,7 +945,8 @@ def pipes_that_fail_are_one_line():
         small = ["sh", "-c", 'ulimit -f 16; exec "$@"', "sh", *own]
         one_line(piped(text, (2, own), (1, small)), "rank 2: temporary file in ", "(TMPDIR): cannot write: File too large")
     one_line(piped(text, (2, own), (1, [MERCER, "fit", "data.csv", *call[2:]])), "rank 2: what is read from standard input")
-    one_line(ranks(2, "evaluate", "-", "--test", "/dev/stdin", "-m", "kpls", status=2), "named 2 times", status=2)
+    one_line(ranks(2, "evaluate", "-", "--test", "-", "-m", "kpls", status=2), "named 2 times", status=2)
+    one_line(ranks(2, "evaluate", "/dev/stdin", "-m", "kpls", status=2), "cannot be read by 2 ranks", status=2)
     os.mkfifo("named")
     for words in (["fit", "named", "-m", "pca"], ["evaluate", "data.csv", "-m", "kpls", "--test", "named"]):
         one_line(ranks(2, *words, status=2), "named: cannot be read by 2 ranks", "standard input", status=2)
