@@ -575,6 +575,25 @@ out:
     return rc;
 }
 
+void mrc_scale_join_equal(const mrc_scale *scale, mercer_rows *rows)
+{
+    const int64_t n = rows->n, d = rows->d, ld = rows->ld;
+    const double units = (double)(d + 8) * DBL_EPSILON;
+    double largest = 0, *x;
+    if ((scale->kind != MRC_SCALE_UNIT && scale->kind != MRC_SCALE_ROWSTANDARD) || n < 2 ||
+        mercer_rows_is_sparse(rows))
+        return;
+    x = rows->owned;
+    for (int64_t j = 0; j < d; j++)
+        largest = fmax(largest, fabs(x[j]));
+    for (int64_t i = 1; i < n; i++)
+        for (int64_t j = 0; j < d; j++)
+            if (!(fabs(x[i * ld + j] - x[j]) <= units * largest))
+                return;
+    for (int64_t i = 1; i < n; i++)
+        memcpy(x + i * ld, x, (size_t)d * sizeof *x);
+}
+
 /* A scaled copy with the names of the rows. */
 static mercer_status scaled_copy(const mrc_scale *scale, const mercer_rows *rows, mercer_rows **out,
                                  mercer_error *err)

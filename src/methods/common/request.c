@@ -400,6 +400,8 @@ mercer_status mrc_request_scale(mercer_ctx *ctx, const mercer_rows *rows, mercer
         rc = mrc_scale_rows(&model->scale, rows, scaled, err);
     if (rc == MERCER_OK && *scaled)
         mrc_rows_keep_part(rows, *scaled);
+    if (rc == MERCER_OK && *scaled && !mrc_rows_span(ctx, rows).spread)
+        mrc_scale_join_equal(&model->scale, *scaled);
     return rc;
 }
 

@@ -363,6 +363,45 @@ static void test_tables_are_scaled_in_place(void **state)
     mercer_table_free(bytes);
 }
 
+/* Multiples of one row are the same rows once each is scaled, rounding or not; others are left. */
+static void test_multiples_of_a_row_become_equal(void **state)
+{
+    static const char *const kinds[] = {"unit", "rowstandard"};
+    double x[N * D];
+    mrc_rng rng;
+    (void)state;
+    mrc_rng_seed(&rng, 3);
+    for (int k = 0; k < 2; k++)
+        for (int other = 0; other < 2; other++) {
+            mrc_scale scale = {0};
+            mrc_scale_kind kind;
+            mercer_rows *rows, *scaled, *plain;
+            for (int i = 0; i < N; i++) {
+                double factor = exp(3 * mrc_rng_normal(&rng));
+                for (int j = 0; j < D; j++)
+                    x[i * D + j] = factor * (j == 1 ? -0.3 : 0.1 + j);
+            }
+            x[N * D - 1] *= other ? 1 + 1e-13 : 1;
+            rows = rows_of(x, N, D);
+            assert_ok(mrc_scale_parse(kinds[k], &kind, &err));
+            assert_ok(mrc_scale_fit(&scale, kind, rows, &err));
+            assert_ok(mrc_scale_rows(&scale, rows, &plain, &err));
+            assert_ok(mrc_scale_rows(&scale, rows, &scaled, &err));
+            mrc_scale_join_equal(&scale, scaled);
+            int64_t same = 0;
+            for (int i = 0; i < N; i++)
+                same += memcmp(scaled->x + i * D, scaled->x, D * sizeof *x) == 0;
+            if (other)
+                assert_memory_equal(scaled->x, plain->x, sizeof x);
+            else
+                assert_int_equal(same, N);
+            mrc_scale_destroy(&scale);
+            mercer_rows_free(rows);
+            mercer_rows_free(plain);
+            mercer_rows_free(scaled);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -376,6 +415,7 @@ int main(void)
         TEST(test_sparse),
         TEST(test_sparse_rows_by_dense_scale),
         TEST(test_tables_are_scaled_in_place),
+        TEST(test_multiples_of_a_row_become_equal),
     };
     return RUN_TESTS(tests);
 }
