@@ -20,38 +20,23 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from harness import Skip, program, run_tests, test  # noqa: E402
-from ranks import SURROUNDINGS, without_times  # noqa: E402
+from ranks import LAUNCHER_OPTIONS, SURROUNDINGS, launcher, without_times  # noqa: E402
 
 MERCER = program()
 KIND = sys.argv.pop(2)
 HANG = 120  # seconds
 RANKS = (1, 2, 3, 4, 7)
-OPTIONS = {"openmpi": ["-q", "--oversubscribe", "--allow-run-as-root"], "mpich": []}[KIND]
+OPTIONS = LAUNCHER_OPTIONS[KIND]
 RANK_VARIABLE = {"openmpi": "OMPI_COMM_WORLD_RANK", "mpich": "PMI_RANK"}[KIND]
 SIZE_VARIABLE = {"openmpi": "OMPI_COMM_WORLD_SIZE", "mpich": "PMI_SIZE"}[KIND]
-LAUNCHER_WORDS = {"openmpi": "Open MPI", "mpich": "HYDRA"}[KIND]
 
 
-def launcher():
-    """The mpirun of this MPI, of which a system may have several; None where there is none."""
-    for name in (f"mpirun.{KIND}", "mpirun", "mpiexec"):
-        path = shutil.which(name)
-        if path:
-            done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False,
-                                  stdin=subprocess.DEVNULL, timeout=HANG)
-            if LAUNCHER_WORDS in done.stdout:
-                return path
-    return None
-
-
-MPIRUN = launcher()
+MPIRUN, WITHOUT = launcher(KIND, MERCER)
 
 
 def need_mpi():
     if not MPIRUN:
-        raise Skip(f"there is no mpirun of {KIND}")
-    if not (pathlib.Path(MERCER).parent / f"mpi-{KIND}.so").exists():
-        raise Skip(f"the build has no module for {KIND}")
+        raise Skip(WITHOUT)
 
 
 class Done:
@@ -408,11 +393,10 @@ def what_cannot_be_spread_is_refused_before_data_is_read():
                   ["advise", "nothing.csv"], ["demo"]):
         one_line(ranks(2, *words, status=2), f"{words[0]}: cannot be spread over 2 ranks yet; run it on one",
                  "evaluate, compare, fit, transform and predict can be spread", status=2)
-    for words in (["-m", "akfa"], ["-m", "ikpca"], ["-m", "skpls"], ["-m", "kpca:groups=4"], ["-m", "kpca", "--head", "knn"],
-                  ["-m", "kpls:points=all"], ["-m", "smc:candidates=9"], ["-m", "sma:sparsity=2"], ["-m", "pls", "-n", "0.9"],
-                  ["-m", "kpca", "--novelty", "0.05"], ["-m", "kpca", "--scale", "robust"], ["-m", "kpca", "--store", "dense"],
-                  ["-m", "kpca", "--precision", "single"], ["-m", "kpca", "-k", "precomputed"], ["-m", "kpca", "--report", "r.html"],
-                  ["-m", "ikpca", "--checkpoint", "100", "-o", "m"], ["-m", "kpca:points=all"]):
+    # test_spread.c has the others
+    for words in (["-m", "akfa"], ["-m", "kpca:groups=4"], ["-m", "kpca", "--novelty", "0.05"], ["-m", "kpca", "--precision", "single"],
+                  ["-m", "kpca", "-k", "precomputed"], ["-m", "kpca", "--report", "r.html"],
+                  ["-m", "ikpca", "--checkpoint", "100", "-o", "m"]):
         one_line(ranks(2, "fit", "nothing.npy", *words, status=2), "spread over ranks", "one", status=2)
 
 
@@ -426,7 +410,8 @@ def make_rows(count, columns=3, dtype=float, seed=1):
     np.save("rows.npy", x.astype(dtype))
 
 
-def models_are_those_of_one(words, counts=RANKS, threads=(1, 2), env=None):
+def models_are_those_of_one(words, counts=(3, 7), threads=(1, 2), env=None):
+    """Two numbers of ranks; run_rank_tests.py, one of the long tests, takes every method through all of them."""
     need_mpi()
     for number in threads:  # it stands in the model, as a word of the command
         call = ["fit", *words, "-o", "my.model", "--quiet", "--threads", str(number)]
@@ -450,7 +435,7 @@ KPCA = kpca()
 @test
 def fit_spread_as_one():
     make_rows(20500, 2)
-    models_are_those_of_one(KPCA, threads=[1])
+    models_are_those_of_one(KPCA, RANKS, [1])
     models_are_those_of_one(KPCA, (2, 4), [2])
     make_rows(2500, 3)
     models_are_those_of_one([*KPCA, "--scale", "standard"], threads=[1])
@@ -684,6 +669,7 @@ def fit_of_sparse_rows_as_one():
     call = ["fit", *words, "-m", "kfd", "-k", "poly:degree=2", "--json"]
     for key in ("entries", "density"):
         assert json.loads(alone(*call).out)[key] == json.loads(ranks(3, *call).out)[key]
+    models_are_those_of_one([*words, "-m", "pca", "-n", "3"], (2, 7), [1])
     models_are_those_of_one([*words, "-m", "nystroem:points=60", "-k", "linear", "-n", "4"], (3,), [2])
     make_sparse("points.svm", 20, seed=4)
     models_are_those_of_one([*words, "-m", "nystroem", "--landmarks", "points.svm", "-k", "rbf", "-n", "4"], (3,), [1])
@@ -810,7 +796,7 @@ def a_spread_fit_that_fails_is_one_line():
     np.save("fortran.npy", np.asfortranarray(np.load("rows.npy")))
     one_line(ranks(3, "fit", "fortran.npy", *KPCA[1:], status=1), "Fortran order")
     pathlib.Path("rows.svm").write_text("1 1:2 3:4\n" * 3000, encoding="ascii")
-    one_line(ranks(3, "fit", "rows.svm", "-m", "pca", status=1), "sparse rows", "are not shared yet")
+    one_line(ranks(3, "fit", "rows.svm", "-m", "kpca", "-k", "cosine", status=1), "sparse rows", "kernel linear with scale unit")
     pathlib.Path("bad.svm").write_text("1 1:2 3:4\n" * 2800 + "1 1:x\n" * 200, encoding="ascii")
     one_line(ranks(3, "fit", "bad.svm", "-m", "nystroem", status=1), "bad.svm:2801: '1:x' has a value that is not a number")
     pathlib.Path("odd.csv").write_text("a,b\n" + "5 %,1\n" * 3000, encoding="ascii")
