@@ -308,21 +308,32 @@ mercer_status mrc_comm_collect(mercer_ctx *ctx, const double *mine, int64_t coun
 
 /* In step s rank r is at group s - r. What the ranks came to in a step are disjoint stretches, of
  * which the outermost are those of the first and the last rank that has work. */
-mercer_status mrc_comm_relay(mercer_ctx *ctx, double *state, int64_t count, int64_t group,
-                             mrc_relay_body body, void *arg, mercer_error *err)
+/* Groups of numbers: cut where this is said, or all of one size but the last. */
+struct groups {
+    const int64_t *cuts;
+    int64_t number, size, count;
+};
+
+static int64_t group_start(const struct groups *g, int64_t group)
+{
+    if (group >= g->number)
+        return g->count;
+    return g->cuts ? g->cuts[group] : group * g->size;
+}
+
+static mercer_status relay(mercer_ctx *ctx, double *state, const struct groups *g,
+                           mrc_relay_body body, void *arg, mercer_error *err)
 {
     const int64_t size = ctx->comm.table.size, rank = ctx->comm.table.rank;
-    const int64_t groups = (count + group - 1) / group;
     mercer_status rc = MERCER_OK;
     if (size == 1)
-        return body(arg, 0, count, state, err);
-    for (int64_t step = 0; step < groups + size - 1; step++) {
-        int64_t mine = step - rank, from = step < size ? 0 : step - size + 1;
-        int64_t begin = from * group, end = step < groups ? (step + 1) * group : count;
-        int64_t own = mine >= 0 && mine < groups ? mine * group : end, own_end = own + group;
-        end = end < count ? end : count;
-        own = own < end ? own : end;
-        own_end = own_end < end ? own_end : end;
+        return body(arg, 0, g->count, state, err);
+    for (int64_t step = 0; step < g->number + size - 1; step++) {
+        const int64_t begin = group_start(g, step < size ? 0 : step - size + 1);
+        const int64_t end = group_start(g, step + 1), mine = step - rank;
+        const bool works = mine >= 0 && mine < g->number;
+        const int64_t own = works ? group_start(g, mine) : end;
+        const int64_t own_end = works ? group_start(g, mine + 1) : end;
         if (own < own_end)
             MRC_TRY(body(arg, own, own_end, state, err));
         memset(state + begin, 0, (size_t)(own - begin) * sizeof *state);
@@ -331,6 +342,20 @@ mercer_status mrc_comm_relay(mercer_ctx *ctx, double *state, int64_t count, int6
     }
 out:
     return rc;
+}
+
+mercer_status mrc_comm_relay(mercer_ctx *ctx, double *state, int64_t count, int64_t group,
+                             mrc_relay_body body, void *arg, mercer_error *err)
+{
+    const struct groups g = {.number = (count + group - 1) / group, .size = group, .count = count};
+    return relay(ctx, state, &g, body, arg, err);
+}
+
+mercer_status mrc_comm_relay_cut(mercer_ctx *ctx, double *state, const int64_t *cuts,
+                                 int64_t groups, mrc_relay_body body, void *arg, mercer_error *err)
+{
+    const struct groups g = {.cuts = cuts, .number = groups, .count = cuts[groups]};
+    return relay(ctx, state, &g, body, arg, err);
 }
 
 mercer_status mrc_comm_largest(mercer_ctx *ctx, double *value, mercer_error *err)

@@ -57,6 +57,11 @@ typedef mercer_status (*mrc_relay_body)(void *arg, int64_t begin, int64_t end, d
 mercer_status mrc_comm_relay(mercer_ctx *ctx, double *state, int64_t count, int64_t group,
                              mrc_relay_body body, void *arg, mercer_error *err);
 
+/* The same in groups of any size: number k begins at cuts[k], and the last one ends at
+ * cuts[groups]. All ranks give the same cuts. */
+mercer_status mrc_comm_relay_cut(mercer_ctx *ctx, double *state, const int64_t *cuts,
+                                 int64_t groups, mrc_relay_body body, void *arg, mercer_error *err);
+
 /* The largest of the numbers that the ranks have, none of which is NaN. */
 mercer_status mrc_comm_largest(mercer_ctx *ctx, double *value, mercer_error *err);
 

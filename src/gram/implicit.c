@@ -3,15 +3,16 @@
  * the entries instead of one over n x n values.
  *
  * A block X' v of l columns is kept in panels of PANEL columns, each d x PANEL: an entry of X then
- * touches one cache line of a panel. X' v is summed by ranges of the columns of X, which threads
- * share. The sum of a part of the rows (base/strips.h) is taken in their order, and the sums of
- * parts are added on two grids, which is exact: neither the number of threads nor that of ranks
- * changes anything. Only columns that a part has are touched. Cost of a product: 4 l operations per
- * entry, less than that for the grids, and 3 d l doubles beside the result; ranks exchange 2 d l.
- * The list of the columns that parts have takes 4 bytes per entry at most.
+ * touches one cache line of a panel. X' v is summed by ranges of the columns of X, each in the
+ * order of the rows: threads share no output, a range of a panel stays in the cache, and the number
+ * of threads changes nothing. Cost of a product: 4 l operations per entry, and d l doubles beside
+ * the result.
  *
  * Rows that are spread over ranks: products with all of them, columns of a few, whose rows every
- * rank gets, and lengths of all columns, for which every rank gets all rows in turn. */
+ * rank gets, and lengths of all columns, for which every rank gets all rows in turn. Ranks hand
+ * X' v on from one to the next, a group of ranges at a time: the order of the rows stays, and one
+ * rank pays nothing for what several need. Sums of parts on grids would send less where there are
+ * many ranks, but take one rank a third to a half of a product more. */
 #include "gram/store.h"
 
 #include "base/order.h"
@@ -21,26 +22,23 @@
 #include "linalg/linalg.h"
 #include "linalg/panel.h"
 
-#include <math.h>
 #include <string.h>
 
 enum {
     PANEL = MRC_PANEL_LANES,
     STRIP = 256,    /* rows of a task */
     COLUMNS = 16,   /* rows J of K computed together */
-    RANGES = 2,     /* of the columns of X */
     FETCHED = 1024, /* rows that all ranks get at a time */
+    SHARES = 2,     /* ranges of the columns of X that threads share */
+    GROUPS = 8,     /* of as many ranges, which ranks hand on one after the other */
 };
 
 struct implicit {
     const mrc_gram *gram;
-    double scale;              /* what values are multiplied with */
-    int32_t range_end[RANGES]; /* ranges of the columns, about equally full */
-    int32_t *row_cuts;         /* n x RANGES: where in its entries a row leaves each range */
-    int64_t first_part;        /* of the rows here, */
-    int64_t end_part;          /* and the one behind the last */
-    int32_t *had;              /* the columns that a part has in a range, */
-    int64_t *had_start;        /* parts x RANGES + 1: where they begin */
+    double scale;                       /* what values are multiplied with */
+    int64_t ranges;                     /* of the columns, about equally full */
+    int32_t range_end[GROUPS * SHARES]; /* all ranks have the same */
+    int32_t *row_cuts;                  /* n x ranges: where in its entries a row leaves each */
 };
 
 struct implicit_work {
@@ -56,9 +54,9 @@ struct sums {
     const struct implicit *s;
     const double *v; /* n x l */
     int64_t l;
-    mrc_grids grids;
-    double *part; /* panels of the sums of a part, */
-    double *all;  /* and of all parts, on the grids: twice as wide */
+    bool begins;        /* at zero; else goes on with the sums of the ranks before this one */
+    int64_t first_task; /* of those at work */
+    double *inner;      /* panels */
 };
 
 static int64_t panels_of(int64_t l)
@@ -76,34 +74,34 @@ static void implicit_destroy(void *self)
 {
     struct implicit *s = self;
     mrc_free(s->row_cuts);
-    mrc_free(s->had);
-    mrc_free(s->had_start);
     mrc_free(s);
 }
 
-/* Cut the columns of X into ranges of about equally many entries, and note where they cut each row.
- */
+/* Cut the columns of X into ranges of about equally many entries of rank 0, and note where they cut
+ * each row. */
 static mercer_status cut_columns(struct implicit *s, mercer_error *err)
 {
     const mrc_gram *g = s->gram;
     int64_t d = g->points.d, entries = mercer_rows_entries(g->rows), *count = NULL, sum = 0;
     mercer_status rc = MERCER_OK;
+    s->ranges = g->span.spread ? GROUPS * SHARES : SHARES;
     MRC_TRY(mrc_alloc(&count, d, sizeof *count, err));
-    MRC_TRY(mrc_alloc2_raw(&s->row_cuts, g->n, RANGES, sizeof *s->row_cuts, err));
+    MRC_TRY(mrc_alloc2_raw(&s->row_cuts, g->n, s->ranges, sizeof *s->row_cuts, err));
     for (int64_t k = 0; k < entries; k++)
         count[g->rows->csr.column[k]]++;
     for (int64_t c = 0, range = 0; c < d; c++) {
         sum += count[c];
-        while (range < RANGES && sum * RANGES >= (range + 1) * entries)
+        while (range < s->ranges && sum * s->ranges >= (range + 1) * entries)
             s->range_end[range++] = (int32_t)(c + 1);
     }
-    s->range_end[RANGES - 1] = (int32_t)d;
+    s->range_end[s->ranges - 1] = (int32_t)d;
+    MRC_TRY(mrc_decide(g->ctx, &g->span, s->range_end, sizeof s->range_end, err));
     for (int64_t i = 0; i < g->n; i++) {
         mrc_sparse_row row = mrc_sparse_row_of(&g->points, i);
-        for (int64_t range = 0, k = 0; range < RANGES; range++) {
+        for (int64_t range = 0, k = 0; range < s->ranges; range++) {
             while (k < row.count && row.column[k] < s->range_end[range])
                 k++;
-            s->row_cuts[i * RANGES + range] = (int32_t)k;
+            s->row_cuts[i * s->ranges + range] = (int32_t)k;
         }
     }
 out:
@@ -111,126 +109,73 @@ out:
     return rc;
 }
 
-/* The rows here of a part. */
-static void rows_of_part(const mrc_gram *g, int64_t part, int64_t *begin, int64_t *end)
-{
-    *begin = mrc_part_start(g->span.total, part) - g->span.first;
-    *end = mrc_part_start(g->span.total, part + 1) - g->span.first;
-}
-
-/* Where the entries of row i in a range begin; they end at row_cuts[i RANGES + range]. */
-static int64_t range_start(const struct implicit *s, int64_t i, int64_t range)
-{
-    return range ? s->row_cuts[i * RANGES + range - 1] : 0;
-}
-
-/* The columns that a part has in a range, into list unless it is NULL; returns how many. seen: d
- * numbers, none of which is `mark` before. */
-static int64_t columns_of_part(const struct implicit *s, int64_t part, int64_t range, int64_t mark,
-                               int64_t *seen, int32_t *list)
-{
-    int64_t begin, end, count = 0;
-    rows_of_part(s->gram, part, &begin, &end);
-    for (int64_t i = begin; i < end; i++) {
-        mrc_sparse_row row = mrc_sparse_row_of(&s->gram->points, i);
-        for (int64_t k = range_start(s, i, range); k < s->row_cuts[i * RANGES + range]; k++) {
-            if (seen[row.column[k]] == mark)
-                continue;
-            seen[row.column[k]] = mark;
-            if (list)
-                list[count] = row.column[k];
-            count++;
-        }
-    }
-    return count;
-}
-
-static mercer_status list_columns(struct implicit *s, mercer_error *err)
-{
-    const mrc_gram *g = s->gram;
-    int64_t *seen = NULL, mark = 0;
-    mercer_status rc = MERCER_OK;
-    mrc_span_parts(g->ctx, &g->span, &s->first_part, &s->end_part);
-    const int64_t parts = s->end_part - s->first_part;
-    MRC_TRY(mrc_alloc2(&s->had_start, parts * RANGES + 1, 1, sizeof *s->had_start, err));
-    MRC_TRY(mrc_alloc(&seen, g->points.d, sizeof *seen, err));
-    for (int64_t k = 0; k < parts * RANGES; k++)
-        s->had_start[k + 1] = s->had_start[k] + columns_of_part(s, s->first_part + k / RANGES,
-                                                                k % RANGES, ++mark, seen, NULL);
-    MRC_TRY(mrc_alloc2_raw(&s->had, s->had_start[parts * RANGES], 1, sizeof *s->had, err));
-    for (int64_t k = 0; k < parts * RANGES; k++)
-        columns_of_part(s, s->first_part + k / RANGES, k % RANGES, ++mark, seen,
-                        s->had + s->had_start[k]);
-out:
-    mrc_free(seen);
-    return rc;
-}
-
 static mercer_status implicit_init(mrc_gram *g, const mrc_store_plan *plan, void **self,
                                    mercer_error *err)
 {
     struct implicit *s = NULL;
-    mercer_status rc = MERCER_OK;
+    mercer_status rc = mrc_alloc(&s, 1, sizeof *s, err);
     (void)plan;
-    MRC_TRY(mrc_alloc(&s, 1, sizeof *s, err));
+    if (rc != MERCER_OK)
+        return rc;
     s->gram = g;
     s->scale = 1;
-    MRC_TRY(cut_columns(s, err));
-    MRC_TRY(list_columns(s, err));
-    *self = s;
-    s = NULL;
-out:
-    if (s)
+    rc = cut_columns(s, err);
+    if (rc == MERCER_OK)
+        *self = s;
+    else
         implicit_destroy(s);
     return rc;
 }
 
-/* One range of one panel of X' v. */
-static void gather_range(void *arg, int64_t task, int worker)
+/* Where the columns of a range begin. */
+static int32_t range_start(const struct implicit *s, int64_t range)
+{
+    return range ? s->range_end[range - 1] : 0;
+}
+
+/* A task is one range of one panel; where its numbers begin in the panels. */
+static int64_t task_start(const struct implicit *s, int64_t task)
+{
+    return (task / s->ranges * s->gram->points.d + range_start(s, task % s->ranges)) * PANEL;
+}
+
+static void gather_range(void *arg, int64_t number, int worker)
 {
     const struct sums *w = arg;
     const struct implicit *s = w->s;
     const mrc_gram *g = s->gram;
-    const int64_t d = g->points.d, first = task / RANGES * PANEL, range = task % RANGES;
-    const int64_t width = mrc_min64(PANEL, w->l - first);
-    const int64_t begin = range ? s->range_end[range - 1] : 0, end = s->range_end[range];
+    const int64_t task = w->first_task + number, range = task % s->ranges;
+    const int64_t first = task / s->ranges * PANEL, width = mrc_min64(PANEL, w->l - first);
+    const int64_t begin = range_start(s, range), end = s->range_end[range];
     const mrc_panel_loops *loops = mrc_panel_loops_for(g->ctx->simd);
-    double *panel = w->part + first * d, *all = w->all + 2 * first * d;
+    double *panel = w->inner + first * g->points.d;
     (void)worker;
-    memset(panel + begin * PANEL, 0, (size_t)((end - begin) * PANEL) * sizeof *panel);
-    memset(all + 2 * begin * PANEL, 0, (size_t)(2 * (end - begin) * PANEL) * sizeof *all);
-    for (int64_t part = s->first_part; part < s->end_part; part++) {
-        const int64_t *had = s->had_start + (part - s->first_part) * RANGES + range;
-        int64_t from, to;
-        rows_of_part(g, part, &from, &to);
-        for (int64_t i = from; i < to; i++) {
-            mrc_sparse_row row = mrc_sparse_row_of(&g->points, i);
-            const int64_t k = range_start(s, i, range);
-            double across[PANEL] = {0};
-            memcpy(across, w->v + i * w->l + first, (size_t)width * sizeof *across);
-            loops->scatter(row.column + k, row.value + k, s->row_cuts[i * RANGES + range] - k,
-                           across, panel);
-        }
-        loops->fold(&w->grids, s->had + had[0], had[1] - had[0], panel, all);
+    if (w->begins)
+        memset(panel + begin * PANEL, 0, (size_t)((end - begin) * PANEL) * sizeof *panel);
+    for (int64_t i = 0; i < g->n; i++) {
+        mrc_sparse_row row = mrc_sparse_row_of(&g->points, i);
+        const int32_t *cuts = s->row_cuts + i * s->ranges;
+        const int64_t k = range ? cuts[range - 1] : 0;
+        double across[PANEL] = {0};
+        memcpy(across, w->v + i * w->l + first, (size_t)width * sizeof *across);
+        loops->scatter(row.column + k, row.value + k, cuts[range] - k, across, panel);
     }
 }
 
-/* What no entry of X' v over the rows of one part exceeds: no number of a row is larger than the
- * root of its K_ii. */
-static mercer_status largest_sum(const mrc_gram *g, const double *v, int64_t l, double *out,
-                                 mercer_error *err)
+/* The numbers [begin, end) of X' v, which are those of whole tasks. */
+static mercer_status add_rows(void *arg, int64_t begin, int64_t end, double *inner,
+                              mercer_error *err)
 {
-    static const double ROUNDING = 1.01; /* far above that of as many additions */
-    const int64_t total = g->span.total, rows = (mrc_strips(total) / mrc_parts(total) + 1) * STRIP;
-    double largest = 0;
-    mercer_status rc = MERCER_OK;
-    for (int64_t i = 0; i < g->n * l; i++)
-        largest = fabs(v[i]) <= largest ? largest : isnan(v[i]) ? INFINITY : fabs(v[i]);
-    if (g->span.spread)
-        MRC_TRY(mrc_comm_largest(g->ctx, &largest, err));
-    *out = ROUNDING * (double)rows * sqrt(g->kmax * g->unit) * largest;
-out:
-    return rc;
+    struct sums *w = arg;
+    const int64_t tasks = panels_of(w->l) * w->s->ranges;
+    int64_t count = 0;
+    w->inner = inner;
+    w->first_task = 0;
+    while (w->first_task < tasks && task_start(w->s, w->first_task) < begin)
+        w->first_task++;
+    while (w->first_task + count < tasks && task_start(w->s, w->first_task + count) < end)
+        count++;
+    return mrc_parfor_checked(w->s->gram->ctx, count, gather_range, w, err);
 }
 
 /* *inner: panels of X' v over the rows of all ranks, to be freed. */
@@ -238,26 +183,19 @@ static mercer_status sum_rows(const struct implicit *s, const double *v, int64_t
                               mercer_error *err)
 {
     const mrc_gram *g = s->gram;
-    const int64_t size = inner_size(s, l);
-    struct sums w = {.s = s, .v = v, .l = l};
-    double bound;
+    const int64_t size = inner_size(s, l), groups = panels_of(l) * GROUPS;
+    struct sums w = {.s = s, .v = v, .l = l, .begins = mrc_decides(g->ctx, &g->span)};
+    int64_t *cuts = NULL;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(largest_sum(g, v, l, &bound, err));
-    w.grids = mrc_grids_for(bound, mrc_parts(g->span.total));
-    MRC_TRY(mrc_alloc2_raw(&w.part, size, 1, sizeof(double), err));
-    MRC_TRY(mrc_alloc2_raw(&w.all, size, 2, sizeof(double), err));
-    MRC_TRY(mrc_parfor_checked(g->ctx, panels_of(l) * RANGES, gather_range, &w, err));
-    if (g->span.spread)
-        MRC_TRY(mrc_comm_sum(g->ctx, w.all, 2 * size, err));
-    for (int64_t i = 0; i < size; i++) {
-        const double *high = w.all + i / PANEL * 2 * PANEL + i % PANEL;
-        w.part[i] = mrc_grids_sum(&w.grids, high[0], high[PANEL]);
-    }
-    *inner = w.part;
-    w.part = NULL;
+    MRC_TRY(mrc_alloc2_raw(inner, size, 1, sizeof(double), err));
+    if (!g->span.spread)
+        return add_rows(&w, 0, size, *inner, err);
+    MRC_TRY(mrc_alloc(&cuts, groups + 1, sizeof *cuts, err));
+    for (int64_t k = 0; k <= groups; k++)
+        cuts[k] = task_start(s, k * SHARES);
+    MRC_TRY(mrc_comm_relay_cut(g->ctx, *inner, cuts, groups, add_rows, &w, err));
 out:
-    mrc_free(w.part);
-    mrc_free(w.all);
+    mrc_free(cuts);
     return rc;
 }
 
@@ -555,7 +493,7 @@ static int64_t implicit_bytes(const void *self, bool held)
 
 static int64_t implicit_work_doubles(const void *self, int64_t l)
 {
-    return 3 * inner_size(self, l);
+    return inner_size(self, l);
 }
 
 const mrc_store mrc_store_implicit = {

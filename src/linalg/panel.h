@@ -8,7 +8,6 @@
 #define MRC_LINALG_PANEL_H
 
 #include "base/ctx.h"
-#include "base/strips.h"
 
 enum {
     MRC_PANEL_LANES = 8,
@@ -55,11 +54,6 @@ typedef struct mrc_panel_loops {
                     double *panel);
     void (*gather)(const int32_t *column, const double *value, int64_t count, const double *panel,
                    double *out);
-    /* Rows `column` of a panel onto the grids: mrc_grids_add() of each number, to sums, which have
-     * MRC_PANEL_LANES high ones and as many low ones for each row of the panel. They are zeroes
-     * then. */
-    void (*fold)(const mrc_grids *grids, const int32_t *column, int64_t count, double *panel,
-                 double *sums);
 } mrc_panel_loops;
 
 const mrc_panel_loops *mrc_panel_loops_narrow(void);

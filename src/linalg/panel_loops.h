@@ -318,23 +318,6 @@ static void gather(const int32_t *column, const double *value, int64_t count, co
         store(out + p * WIDTH, sum[p]);
 }
 
-static void fold(const mrc_grids *grids, const int32_t *column, int64_t count, double *panel,
-                 double *sums)
-{
-    const double scale = grids->scale, first = grids->first, second = grids->second;
-    for (int64_t k = 0; k < count; k++) {
-        double *from = panel + (int64_t)column[k] * MRC_PANEL_LANES;
-        double *high = sums + (int64_t)column[k] * 2 * MRC_PANEL_LANES;
-        double *low = high + MRC_PANEL_LANES;
-        for (int p = 0; p < PARTS; p++) {
-            vector value = load(from + p * WIDTH) * scale, rounded = (value + first) - first;
-            store(high + p * WIDTH, load(high + p * WIDTH) + rounded);
-            store(low + p * WIDTH, load(low + p * WIDTH) + ((value - rounded + second) - second));
-            store(from + p * WIDTH, (vector){0});
-        }
-    }
-}
-
 /* Rows times packed rows. A group of PRODUCT_DEPTH columns and PRODUCT_STEP rows beside it stay in
  * the first-level cache; sums of PRODUCT_STEP rows and two vectors stay in registers. */
 enum { PRODUCT_DEPTH = 192, PRODUCT_STEP = WIDTH == 8 ? 8 : WIDTH == 4 ? 6 : 4 };
@@ -369,7 +352,6 @@ const mrc_panel_loops *TABLE(void)
         .times_row = times_row,
         .scatter = scatter,
         .gather = gather,
-        .fold = fold,
     };
     return &table;
 }

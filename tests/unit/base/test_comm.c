@@ -92,6 +92,14 @@ static mercer_status exchange_all(struct rank *rank, mercer_ctx *ctx, mercer_err
                 expected[i] = (expected[i] + 1e16 * (q % 2 ? -1 : 1) + (double)i) / 3;
         assert_memory_equal(running, expected, sizeof running);
     }
+    /* In groups of any size, some of them empty. */
+    for (int64_t first = 0; first <= ODD; first++) {
+        const int64_t cuts[] = {0, first, first, (first + ODD) / 2, ODD};
+        double running[ODD] = {0}, expected[ODD] = {0};
+        MRC_TRY(mrc_comm_relay_cut(ctx, running, cuts, 4, run_on, rank, err));
+        MRC_TRY(mrc_comm_relay(ctx, expected, ODD, 1, run_on, rank, err));
+        assert_memory_equal(running, expected, sizeof running);
+    }
 out:
     mrc_free(slots);
     mrc_free(mine);

@@ -226,10 +226,15 @@ static void check_fit(struct spread_fit f)
 {
     enum { SIZES = 5 };
     static const int sizes[SIZES] = {3, 7, 2, 4, 1}, threads[SIZES] = {2, 1, 1, 1, 1};
+    static const struct entries *kind; /* of rows, and the method, of the fit before */
+    static const char *method = "";
     static size_t fits;
-    size_t turn = fits++ % SIZES;
+    const size_t turn = fits++ % SIZES;
+    const bool whole = all_of_it || strcmp(f.method, method) != 0 || !f.sparse != !kind;
+    method = f.method;
+    kind = f.sparse;
     fit_alone(&f, 2);
-    for (size_t s = all_of_it ? 0 : turn; s < (all_of_it ? SIZES : turn + 1); s++) {
+    for (size_t s = whole ? 0 : turn; s < (whole ? SIZES : turn + 1); s++) {
         struct rank ranks[MAX_RANKS] = {0};
         run_fit(&f, sizes[s], threads[s], ranks);
         for (int r = 0; r < sizes[s]; r++)
@@ -717,7 +722,7 @@ static void test_sparse_rows(void **state)
     free_entries(&many);
 }
 
-/* A linear kernel, of whose matrix there are products: exact sums over the rows, a solver. */
+/* A linear kernel, of whose matrix there are products: sums that ranks hand on, a solver. */
 static void test_products_of_sparse_rows(void **state)
 {
     enum { N = 3077, D = 12, WIDE = 400, MANY = 20123, OUT = 9 };
@@ -1398,6 +1403,62 @@ static void test_what_features_send(void **state)
     free(y);
 }
 
+static void check_sent(const struct spread_fit *f, int size, double expected, double slack)
+{
+    const double found = (double)sent_with(*f, f->components, size);
+    if (found < (1 - slack) * expected || found > (1 + slack) * expected)
+        fail_msg("%s on %d ranks: %.0f bytes, %.0f expected", f->method, size, found, expected);
+}
+
+/* The tables of docs/scale-out.md, added up. How many steps a factor takes is about known. */
+static void test_what_fits_send(void **state)
+{
+    enum { N = 6000, D = 3, M = 50, K = 5, FEW = 3000, WIDE = 1600, W = 8 };
+    static const int sizes[] = {2, 3, 7};
+    double *x = normal_rows(9, N, D, 0, 1);
+    struct entries wide = sparse_rows(FEW, WIDE, false);
+    const double parts = (double)mrc_parts(N);
+    struct spread_fit base = {.method = "kpca",
+                              .kernel = "rbf:sigma=4",
+                              .components = K,
+                              .n = N,
+                              .d = D,
+                              .dtype = MERCER_F64,
+                              .x = x};
+    (void)state;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        const double ranks = sizes[s];
+        struct spread_fit f = base;
+        fit_alone(&f, 1);
+        const double q = (double)f.report.store_rank;
+        const double step = 8 * parts + 2072 * ranks + 1024 * (D + q / 2 + 1) + 2184;
+        const double inner = fmin(16 * q * q, 8 * q * q * parts);
+        mercer_free(f.bytes);
+        check_sent(&f, sizes[s],
+                   q / 8 * step + 16 * q * parts + inner + 8 * K * (q + ranks) + 8 * q * (D + q),
+                   0.3);
+        f = base;
+        f.method = "nystroem:points=50";
+        check_sent(&f, sizes[s],
+                   16 * M * ranks + 16 * M * D + 24 * M * (M + 1) + 24 * (M + ranks) +
+                       8 * M * parts + 8 * M * M * parts,
+                   0.1);
+        f = base;
+        f.method = "pca";
+        f.kernel = "linear";
+        f.components = 3;
+        f.n = FEW;
+        f.d = WIDE;
+        f.sparse = &wide;
+        fit_alone(&f, 1);
+        const double products = 8 * WIDE * W * ranks * (double)f.report.passes;
+        mercer_free(f.bytes);
+        check_sent(&f, sizes[s], products, 0.3);
+    }
+    free(x);
+    free_entries(&wide);
+}
+
 /* Least squares on the features of a method that does not look at targets. */
 static void test_head_ls(void **state)
 {
@@ -1833,6 +1894,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_candidates),
         cmocka_unit_test(test_head_ls),
         cmocka_unit_test(test_what_features_send),
+        cmocka_unit_test(test_what_fits_send),
         cmocka_unit_test(test_nystroem_of_many_rows),
         cmocka_unit_test(test_landmarks),
         cmocka_unit_test(test_rkpca),
