@@ -42,8 +42,7 @@ static bool says_other(const char *text, const char *usual)
     return text && strcmp(text, usual) != 0;
 }
 
-static mercer_status check_options(const char *path, const mercer_read_options *o,
-                                   mercer_error *err)
+static mercer_status check_options(const mercer_read_options *o, mercer_error *err)
 {
     const char *key = says_other(o->encode, "none")             ? "encode"
                       : says_other(o->missing, "error")         ? "missing"
@@ -54,10 +53,10 @@ static mercer_status check_options(const char *path, const mercer_read_options *
                                                                 : NULL;
     if (!key)
         return MERCER_OK;
-    return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = key, .names_file = 1),
-                       "%s: %s is not possible where rows are spread over ranks: leave it out, or "
-                       "use one rank",
-                       path, key);
+    return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = key),
+                       "%s is not possible where rows are spread over ranks: leave it out, or use "
+                       "one rank",
+                       key);
 }
 
 /* What was learnt from the first rows must be nothing. */
@@ -322,7 +321,7 @@ mercer_status mercer_table_read_part(mercer_ctx *ctx, const char *path,
     mercer_status rc = MERCER_OK;
     mercer_read_options_init(&taken);
     MRC_TRY(mrc_options_import("read", options, &taken, sizeof taken, err));
-    MRC_TRY(check_options(path, &taken, err));
+    MRC_TRY(check_options(&taken, err));
     taken.fill_blocks = 1;
     MRC_TRY(mrc_reader_open(ctx, path, &taken, MRC_READ_PART, &reader, err));
     MRC_TRY(count_rows(ctx, reader, &p.total, err));

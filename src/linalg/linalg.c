@@ -111,9 +111,9 @@ struct tall_product {
 /* Rows of B from row i on. */
 static const double *rows_of_b(const struct tall_product *p, int64_t i, int64_t rows, int worker)
 {
-    double *out = p->scratch + (int64_t)worker * STRIP * p->kb;
-    if (!p->wide)
+    if (!p->wide) /* without scratch, too */
         return p->b + i * p->ldb;
+    double *out = p->scratch + (int64_t)worker * STRIP * p->kb;
     for (int64_t r = 0; r < rows; r++)
         for (int64_t k = 0; k < p->kb; k++)
             out[r * p->kb + k] = p->wide[k * p->stride + i + r];

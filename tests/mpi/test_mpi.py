@@ -937,6 +937,7 @@ def pipes_that_fail_are_one_line():
     for words in (["fit", "named", "-m", "pca"], ["evaluate", "data.csv", "-m", "kpls", "--test", "named"]):
         one_line(ranks(2, *words, status=2), "named: cannot be read by 2 ranks", "standard input", status=2)
     one_line(piped(text, (2, [MERCER, "fit", "-", "-m", "akfa"])), "spread over ranks", status=2)  # before it is read
+    one_line(piped(text, (2, [MERCER, *call[:4], "--missing", "median"])), "mercer: missing is not possible where rows are", "--missing", status=2)
     assert not os.path.exists("my.model")
 
 
