@@ -130,7 +130,7 @@ static void print_summary(FILE *out, const cli_app *app, const outcome *o)
     snprintf(share, sizeof share,
              info->alignment ? "explain %g of the labels" : "capture %g of the variance",
              app->set.fit.components);
-    if (app->set.fit.components > 0 && app->set.fit.components < 1)
+    if (app->set.fit.components > 0 && app->set.fit.components < 1 && info->spectrum)
         cli_print_row(out, "components", "%lld, which %s", (long long)info->components, share);
     else
         cli_print_row(out, "components", "%lld", (long long)info->components);

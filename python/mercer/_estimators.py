@@ -1314,10 +1314,6 @@ class KernelICA(_Kernel):
         Their names, where they have some.
     kernel_ : str
         The kernel with the numbers used.
-    eigenvalues_ : ndarray of shape (n_components_,)
-        Of the kernel matrix, decreasing.
-    explained_variance_ratio_ : ndarray of shape (n_components_,)
-        Share of the variance in feature space along each component.
     X_fit_ : ndarray or sparse matrix
         Rows that features are expressed by.
     dual_coef_ : ndarray

@@ -74,5 +74,29 @@ def test_summaries_do_not_promise_too_much():
     assert "on the rows it searched; for new rows: mercer evaluate" in searched
 
 
+@test
+def test_independent_components_have_no_shares():
+    """All have variance 1 after whitening: whatever the kernel is, they are no part of its variance."""
+    table("x.csv", 9 * cloud(), "abcd")
+    for kernel in ("rbf:sigma=20", "linear"):
+        words = ["fit", "x.csv", "-m", "kica", "-k", kernel, "-o", "x.model"]
+        for count in (2, 0.5):
+            told = report(*words, "-n", count)
+            assert told["spectrum"] == told["share"] == [] and told["projection_variance"] is None
+            assert told["total_variance"] > 0
+            info = report("info", "x.model")
+            assert info["spectrum"] == info["share"] == []
+            texts = mercer(*words, "-n", count).out, mercer("info", "x.model").out
+            for text in texts:
+                assert "eigenvalue" not in text and "share" not in text and "%" not in text, text
+                assert "of the variance" not in text, text
+        refused("plot", "x.model", "--kind", "spectrum", "-o", "x.svg", says=["has no spectrum", "kica"])
+        mercer("plot", "x.model", "x.csv", "-o", "x.svg")
+        mercer("report", "x.model", "x.csv", "-o", "x.html")
+        for path in ("x.svg", "x.html"):
+            page = pathlib.Path(path).read_text()
+            assert "of the variance" not in page and "variance kept" not in page, path
+
+
 if __name__ == "__main__":
     sys.exit(run_tests())

@@ -272,17 +272,13 @@ out:
     return rc;
 }
 
-/* Sums of squares of the features: u' L u, the columns of Z being uncorrelated. Directions that are
- * not of unit length make features that are: they and L are in the unit of L. */
-static void find_spectrum(const mrc_basis *b, const double *u, int64_t l, bool unit,
-                          double *spectrum)
+/* Sums of squares of the features along unit directions: u' L u, the columns of Z being
+ * uncorrelated. */
+static void find_spectrum(const mrc_basis *b, const double *u, int64_t l, double *spectrum)
 {
-    double size = unit ? 1 : mrc_usual_unit(b->values[0]), root = sqrt(size);
     for (int64_t k = 0; k < b->m; k++)
-        for (int64_t j = 0; j < l; j++) {
-            double along = u[k * l + j] * root;
-            spectrum[j] += along * along * (b->values[k] / size);
-        }
+        for (int64_t j = 0; j < l; j++)
+            spectrum[j] += u[k * l + j] * u[k * l + j] * b->values[k];
 }
 
 mercer_status mrc_basis_model(mrc_basis *b, const mrc_problem *problem, const double *u, int64_t l,
@@ -303,16 +299,18 @@ mercer_status mrc_basis_model(mrc_basis *b, const mrc_problem *problem, const do
         MRC_TRY(mrc_center_columns(b->ctx, &whole, l, e.coefficients, err));
         MRC_TRY(mrc_gram_means(b->gram, &e.mean_products, &e.mean_norm2, err));
     }
-    MRC_TRY(mrc_alloc(&model->spectrum, l, sizeof(double), err));
-    find_spectrum(b, u, l, unit, model->spectrum);
-    for (int64_t j = 0; j < l; j++)
+    if (unit) {
+        MRC_TRY(mrc_alloc(&model->spectrum, l, sizeof(double), err));
+        find_spectrum(b, u, l, model->spectrum);
+    }
+    for (int64_t j = 0; j < l && unit; j++)
         kept += model->spectrum[j];
     model->orthonormal = unit;
     model->total_variance = b->trace / (double)b->n;
     model->reconstruction_error = unit ? (b->trace - kept) / (double)b->n : NAN;
     if (model->reconstruction_error < 0 && !b->indefinite)
         model->reconstruction_error = 0; /* rounding */
-    problem->report->projection_variance = kept / (double)b->n;
+    problem->report->projection_variance = unit ? kept / (double)b->n : NAN;
     MRC_TRY(mrc_expand(b->ctx, problem, &e, model, err));
 out:
     mrc_free(e.coefficients);

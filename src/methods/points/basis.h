@@ -56,7 +56,8 @@ mercer_status mrc_basis_carry(const mrc_basis *from, const double *u, int64_t l,
 int64_t mrc_basis_components(const mrc_basis *basis, const mrc_problem *problem);
 
 /* Fill the model with features along the directions U (m x l) of the basis. unit: the directions
- * are orthonormal; otherwise there are no reconstruction errors. */
+ * are orthonormal; otherwise features have no variances of their own and there is no spectrum, and
+ * there are no reconstruction errors. */
 mercer_status mrc_basis_model(mrc_basis *basis, const mrc_problem *problem, const double *u,
                               int64_t l, bool unit, mercer_model *model, mercer_error *err);
 
