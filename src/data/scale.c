@@ -575,23 +575,59 @@ out:
     return rc;
 }
 
-void mrc_scale_join_equal(const mrc_scale *scale, mercer_rows *rows)
+/* The numbers of a row that owns them, and the columns of those of a sparse one. */
+typedef struct line {
+    int64_t count;
+    const int32_t *column; /* NULL: a dense row */
+    double *value;
+} line;
+
+static line line_of(const mercer_rows *rows, int64_t i)
 {
-    const int64_t n = rows->n, d = rows->d, ld = rows->ld;
-    const double units = (double)(d + 8) * DBL_EPSILON;
-    double largest = 0, *x;
-    if ((scale->kind != MRC_SCALE_UNIT && scale->kind != MRC_SCALE_ROWSTANDARD) || n < 2 ||
-        mercer_rows_is_sparse(rows))
-        return;
-    x = rows->owned;
-    for (int64_t j = 0; j < d; j++)
-        largest = fmax(largest, fabs(x[j]));
-    for (int64_t i = 1; i < n; i++)
-        for (int64_t j = 0; j < d; j++)
-            if (!(fabs(x[i * ld + j] - x[j]) <= units * largest))
-                return;
-    for (int64_t i = 1; i < n; i++)
-        memcpy(x + i * ld, x, (size_t)d * sizeof *x);
+    const mrc_csr_owned *csr = &rows->owned_csr;
+    if (!mercer_rows_is_sparse(rows))
+        return (line){.count = rows->d, .value = (double *)rows->owned + i * rows->ld};
+    return (line){.count = csr->start[i + 1] - csr->start[i],
+                  .column = csr->column + csr->start[i],
+                  .value = csr->value + csr->start[i]};
+}
+
+static bool agree(const line *a, const line *b, double within)
+{
+    if (a->count != b->count)
+        return false;
+    for (int64_t k = 0; k < a->count; k++)
+        if ((a->column && a->column[k] != b->column[k]) ||
+            !(fabs(a->value[k] - b->value[k]) <= within))
+            return false;
+    return true;
+}
+
+mercer_status mrc_scale_join_equal(const mrc_scale *scale, mercer_ctx *ctx, mercer_rows *rows,
+                                   mercer_error *err)
+{
+    mercer_rows *one = NULL; /* the first of all */
+    double largest = 0, differ = 0;
+    mercer_status rc = MERCER_OK;
+    if ((scale->kind != MRC_SCALE_UNIT && scale->kind != MRC_SCALE_ROWSTANDARD) ||
+        mrc_rows_total(rows) < 2)
+        return rc;
+    MRC_TRY(mrc_rows_take_of_all(ctx, rows, NULL, 1, &one, err));
+    const line first = line_of(one, 0);
+    for (int64_t k = 0; k < first.count; k++)
+        largest = fmax(largest, fabs(first.value[k]));
+    const double within = (double)(first.count + 8) * DBL_EPSILON * largest;
+    for (int64_t i = 0; i < rows->n && differ == 0; i++) {
+        const line other = line_of(rows, i);
+        differ = !agree(&first, &other, within);
+    }
+    if (mrc_rows_span(ctx, rows).spread)
+        MRC_TRY(mrc_comm_largest(ctx, &differ, err));
+    for (int64_t i = 0; i < rows->n && differ == 0 && first.count > 0; i++)
+        memcpy(line_of(rows, i).value, first.value, (size_t)first.count * sizeof *first.value);
+out:
+    mercer_rows_free(one);
+    return rc;
 }
 
 /* A scaled copy with the names of the rows. */

@@ -46,9 +46,11 @@ void mrc_scale_apply(const mrc_scale *scale, double *x, int64_t count, int64_t l
  * the zeroes of sparse rows is refused. */
 mercer_status mrc_scale_rows(const mrc_scale *scale, const mercer_rows *rows, mercer_rows **out,
                              mercer_error *err);
-/* Dense rows, each scaled on its own, that all agree to the rounding of the scaling are made the
- * same: multiples of one row, whose differences would else be learnt from. */
-void mrc_scale_join_equal(const mrc_scale *scale, mercer_rows *rows);
+/* Rows that own their numbers, each scaled on its own, that all agree to the rounding of the
+ * scaling are made the same: multiples of one row, whose differences would else be learnt from. All
+ * rows where they are spread over the ranks of ctx, which make this call together. */
+mercer_status mrc_scale_join_equal(const mrc_scale *scale, mercer_ctx *ctx, mercer_rows *rows,
+                                   mercer_error *err);
 /* Undo a column scaling in place; row scalings cannot be undone: returns false, x unchanged. */
 bool mrc_scale_undo(const mrc_scale *scale, double *x, int64_t count, int64_t ld);
 /* Targets of the same rows with every column of values scaled; kind is none, standard or norm. */

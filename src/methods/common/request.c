@@ -398,11 +398,10 @@ mercer_status mrc_request_scale(mercer_ctx *ctx, const mercer_rows *rows, mercer
     mercer_status rc = mrc_scale_fit_of_all(&model->scale, kind, ctx, rows, err);
     if (rc == MERCER_OK && kind != MRC_SCALE_NONE)
         rc = mrc_scale_rows(&model->scale, rows, scaled, err);
-    if (rc == MERCER_OK && *scaled)
-        mrc_rows_keep_part(rows, *scaled);
-    if (rc == MERCER_OK && *scaled && !mrc_rows_span(ctx, rows).spread)
-        mrc_scale_join_equal(&model->scale, *scaled);
-    return rc;
+    if (rc != MERCER_OK || !*scaled)
+        return rc;
+    mrc_rows_keep_part(rows, *scaled);
+    return mrc_scale_join_equal(&model->scale, ctx, *scaled, err);
 }
 
 mercer_status mrc_request_describe(mercer_ctx *ctx, const mercer_rows *rows, const mrc_request *r,

@@ -387,7 +387,7 @@ static void test_multiples_of_a_row_become_equal(void **state)
             assert_ok(mrc_scale_fit(&scale, kind, rows, &err));
             assert_ok(mrc_scale_rows(&scale, rows, &plain, &err));
             assert_ok(mrc_scale_rows(&scale, rows, &scaled, &err));
-            mrc_scale_join_equal(&scale, scaled);
+            assert_ok(mrc_scale_join_equal(&scale, ctx, scaled, &err));
             int64_t same = 0;
             for (int i = 0; i < N; i++)
                 same += memcmp(scaled->x + i * D, scaled->x, D * sizeof *x) == 0;
@@ -400,6 +400,43 @@ static void test_multiples_of_a_row_become_equal(void **state)
             mercer_rows_free(plain);
             mercer_rows_free(scaled);
         }
+}
+
+/* Sparse rows likewise; one that has another column is no multiple. */
+static void test_sparse_multiples_become_equal(void **state)
+{
+    double x[N * D];
+    mrc_rng rng;
+    mrc_scale scale = {.kind = MRC_SCALE_UNIT, .d = D};
+    (void)state;
+    mrc_rng_seed(&rng, 4);
+    for (int other = 0; other < 3; other++) {
+        mercer_rows *scaled, *plain;
+        for (int i = 0; i < N; i++) {
+            double factor = exp(3 * mrc_rng_normal(&rng));
+            for (int j = 0; j < D; j++)
+                x[i * D + j] = j == 1 ? 0 : factor * (0.1 + j);
+        }
+        x[N * D - 1] *= other == 1 ? 1 + 1e-13 : 1;
+        if (other == 2) { /* the same values elsewhere */
+            x[N * D - 2] = x[N * D - 1];
+            x[N * D - 1] = 0;
+        }
+        mercer_table *table = sparse_table_of(x, N, D);
+        assert_ok(mrc_scale_rows(&scale, table->rows, &plain, &err));
+        assert_ok(mrc_scale_rows(&scale, table->rows, &scaled, &err));
+        assert_ok(mrc_scale_join_equal(&scale, ctx, scaled, &err));
+        int64_t same = 0;
+        for (int i = 0; i < N; i++)
+            same += memcmp(scaled->csr.value + 2 * i, scaled->csr.value, 2 * sizeof *x) == 0;
+        if (other)
+            assert_memory_equal(scaled->csr.value, plain->csr.value, 2 * N * sizeof *x);
+        else
+            assert_int_equal(same, N);
+        mercer_rows_free(plain);
+        mercer_rows_free(scaled);
+        mercer_table_free(table);
+    }
 }
 
 int main(void)
@@ -416,6 +453,7 @@ int main(void)
         TEST(test_sparse_rows_by_dense_scale),
         TEST(test_tables_are_scaled_in_place),
         TEST(test_multiples_of_a_row_become_equal),
+        TEST(test_sparse_multiples_become_equal),
     };
     return RUN_TESTS(tests);
 }

@@ -1524,6 +1524,54 @@ static void check_refusal(const struct spread_fit *f, mercer_status expected, co
     }
 }
 
+/* Multiples of one row are equal rows once each is scaled: no rank learns from the rounding. One
+ * row that is no multiple is seen by all, also by those that have none. */
+static void test_multiples_of_a_row(void **state)
+{
+    enum { D = 3, MOST = 2700 };
+    static const int64_t counts[] = {2, 257, MOST};
+    static const int sizes[] = {1, 2, 3, 7};
+    double *x = normal_rows(5, MOST, D, 0, 1), *factor = normal_rows(6, MOST, 1, 0, 3);
+    struct entries e = {.start = calloc(MOST + 1, sizeof *e.start),
+                        .column = calloc((size_t)MOST * D, sizeof *e.column),
+                        .value = x};
+    (void)state;
+    assert_true(e.start && e.column);
+    for (int64_t i = 0; i < MOST * D; i++) {
+        x[i] = exp(factor[i / D]) * (i % D == 1 ? -0.3 : 0.1 + (double)(i % D));
+        e.column[i] = (int32_t)(i % D);
+        e.start[i / D + 1] = i + 1;
+    }
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
+        for (int way = 0; way < 3; way++) {
+            struct spread_fit f = {.method = "kpca",
+                                   .kernel = "rbf:sigma=1e-16",
+                                   .scale = way == 1 ? "rowstandard" : "unit",
+                                   .components = 1,
+                                   .n = counts[k],
+                                   .d = D,
+                                   .dtype = MERCER_F64,
+                                   .x = x,
+                                   .sparse = way == 2 ? &e : NULL};
+            for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+                struct rank ranks[MAX_RANKS] = {0};
+                run_fit(&f, sizes[s], 1, ranks);
+                for (int r = 0; r < sizes[s]; r++)
+                    if (ranks[r].rc == MERCER_OK || !strstr(ranks[r].why.text, "do not differ"))
+                        fail_msg("%s, way %d, %lld rows, rank %d of %d: '%s'", f.scale, way,
+                                 (long long)f.n, r, sizes[s], ranks[r].why.text);
+            }
+            x[(f.n - 1) * D] *= -3;
+            f.kernel = "rbf:sigma=1";
+            check_fit(f);
+            x[(f.n - 1) * D] /= -3;
+        }
+    free(x);
+    free(factor);
+    free(e.start);
+    free(e.column);
+}
+
 static void test_what_is_not_spread_is_refused(void **state)
 {
     enum { N = 3000, D = 3 };
@@ -1902,6 +1950,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_products_of_sparse_rows),
         cmocka_unit_test(test_points_of_sparse_rows),
         cmocka_unit_test(test_sparse_rows_with_targets),
+        cmocka_unit_test(test_multiples_of_a_row),
         cmocka_unit_test(test_what_is_not_spread_is_refused),
         cmocka_unit_test(test_a_part_is_not_taken_for_all),
         cmocka_unit_test(test_calls_must_be_the_same),
