@@ -445,5 +445,20 @@ def test_forged_journals():
         assert done.returncode == 0 or len(done.stderr.splitlines()) == 1, (number, done.stderr)
     assert statuses == {0, 1}, statuses
 
+@test
+def test_as_many_folds_as_rows_are_leave_one_out():
+    species(30)
+    for more in (["-m", "kpls", "-n", 2], ["-m", "pca", "-n", 2, "--metric", "structure"]):
+        loo, folds = (report("evaluate", "species.csv", "-k", "linear", *more, "--cv", cv) for cv in ("loo", 30))
+        assert len(folds["folds"]) == 30 and folds["mean"] is not None
+        together = "kpls" in more
+        for told in (loo, folds):
+            assert (told["sd"] is None) == together
+            assert all((fold["value"] is None) == together for fold in told["folds"])
+        assert abs(loo["mean"] - folds["mean"]) < 1e-12
+    twice = report("evaluate", "species.csv", "-m", "kpls", "-n", 2, "--cv", 30, "--repeats", 2)
+    assert twice["sd"] is not None and all(fold["value"] is not None for fold in twice["folds"])
+
+
 if __name__ == "__main__":
     sys.exit(run_tests())
