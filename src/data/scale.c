@@ -597,7 +597,7 @@ static bool agree(const line *a, const line *b, double within)
     if (a->count != b->count)
         return false;
     for (int64_t k = 0; k < a->count; k++)
-        if ((a->column && a->column[k] != b->column[k]) ||
+        if ((a->column && b->column && a->column[k] != b->column[k]) ||
             !(fabs(a->value[k] - b->value[k]) <= within))
             return false;
     return true;

@@ -244,19 +244,17 @@ mercer_status mrc_part_resolve(mrc_kernel_part *kernel, mercer_ctx *ctx, const m
     else if (kernel->gamma == MRC_GAMMA_OPEN)
         kernel->gamma = 1 / (double)rows->d;
     double scale = mrc_part_scale(kernel);
+    const char *what = NULL; /* overflows or vanishes */
     if (kernel->sigma != 0 && !(isfinite(scale) && scale > 0 && isfinite(kernel->sigma)))
+        what = kernel->def->width == MRC_WIDTH_INVERSE ? "1/sigma" : "1/(2 sigma^2)";
+    else if (is_beyond_squares(kernel))
+        what = "squares of distances";
+    if (what)
         rc =
             mrc_fail(err, from_rows ? MERCER_ERR_DATA : MERCER_ERR_ARGUMENT,
                      "kernel %s: sigma=%g%s makes %s overflow or vanish%s", kernel->def->entry.name,
-                     kernel->sigma, from_rows ? ", the median distance between rows," : "",
-                     kernel->def->width == MRC_WIDTH_INVERSE ? "1/sigma" : "1/(2 sigma^2)",
+                     kernel->sigma, from_rows ? ", the median distance between rows," : "", what,
                      from_rows ? "; scale the columns" : "");
-    else if (is_beyond_squares(kernel))
-        rc = mrc_fail(err, from_rows ? MERCER_ERR_DATA : MERCER_ERR_ARGUMENT,
-                      "kernel %s: sigma=%g%s makes squares of distances overflow or vanish%s",
-                      kernel->def->entry.name, kernel->sigma,
-                      from_rows ? ", the median distance between rows," : "",
-                      from_rows ? "; scale the columns" : "");
     return rc;
 }
 
