@@ -589,7 +589,7 @@ static int members;
 static size_t put_little(unsigned char *to, uint64_t value, int bytes)
 {
     for (int i = 0; i < bytes; i++)
-        to[i] = (unsigned char)(value >> 8 * i);
+        to[i] = i < 8 ? (unsigned char)(value >> 8 * i) : 0;
     return (size_t)bytes;
 }
 
