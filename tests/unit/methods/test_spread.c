@@ -2,10 +2,10 @@
 /* Fits to rows that are spread over ranks: the model of one rank, bit for bit, whatever the number
  * of ranks and threads; and no rank is left behind where one fails.
  *
- * `test_spread all`, one of the long tests, compares every fit on 1, 2, 3, 4 and 7 ranks. Without a
- * word each fit is compared on one of these numbers, the next fit on another, fits of many rows and
- * long searches are left out, and fewer of the calls that can fail do. `test_spread all NAME` runs
- * one test. */
+ * `test_spread all` compares every fit on 1, 2, 3, 4 and 7 ranks. Without a word the first fit of a
+ * method and kind of rows is compared on all of them, each other one on one of these numbers, the
+ * next on another; fits of many rows and long searches are left out, and fewer of the calls that
+ * can fail do. `test_spread all NAME` runs one test. */
 #include "ranks.h"
 
 #include "base/strips.h"
