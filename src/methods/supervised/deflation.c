@@ -48,6 +48,7 @@ mercer_status mrc_deflation_init(mrc_deflation *dual, mercer_ctx *ctx, mrc_gram 
     memcpy(dual->y, y, (size_t)(n * outputs) * sizeof *y);
     MRC_TRY(mrc_alloc2_raw(&dual->rest, n, outputs, sizeof(double), err));
     memcpy(dual->rest, y, (size_t)(n * outputs) * sizeof *y);
+    MRC_TRY(mrc_alloc(&dual->blur, outputs, sizeof(double), err));
     MRC_TRY(mrc_alloc2_raw(&dual->q, dual->most, dual->stride, sizeof(double), err));
     MRC_TRY(mrc_alloc(&dual->norms, dual->most, sizeof(double), err));
     MRC_TRY(mrc_alloc(&dual->given, dual->most, sizeof(double), err));
@@ -74,6 +75,7 @@ void mrc_deflation_destroy(mrc_deflation *dual)
 {
     mrc_free(dual->y);
     mrc_free(dual->rest);
+    mrc_free(dual->blur);
     mrc_free(dual->q);
     mrc_free(dual->norms);
     mrc_free(dual->m);
@@ -231,10 +233,10 @@ static mercer_status take_off_targets(mrc_deflation *dual, double doubt, mercer_
     MRC_TRY(run(dual, sums, 2 * dual->outputs, add_alignments, &w, err));
     for (int64_t c = 0; c < dual->outputs; c++) {
         aligned += sums[2 * c] * sums[2 * c];
+        dual->blur[c] += doubt * fabs(sums[2 * c]);
         for (int64_t i = 0; i < dual->n; i++)
             dual->rest[i * dual->outputs + c] -= sums[2 * c + 1] * q[i];
     }
-    dual->blur += doubt * sqrt(aligned);
     dual->aligned[dual->count] = dual->targets2 > 0 ? aligned / dual->targets2 : 0;
     dual->covariance[dual->count] =
         aligned * dual->norms[dual->count] * dual->norms[dual->count] / (n * n);
@@ -544,15 +546,41 @@ out:
     return rc;
 }
 
-/* Means of targets and products with q_j are sums of n numbers, each addition right to eps. */
-mercer_status mrc_deflation_explains(const mrc_deflation *dual, bool *all, mercer_error *err)
+/* Sums of squares of the targets and of what is left of them, column by column. */
+static mercer_status add_lengths(void *arg, int64_t begin, int64_t end, double *out,
+                                 mercer_error *err)
 {
-    double rest2 = 0, sums = (double)dual->span.total * DBL_EPSILON;
+    const mrc_deflation *dual = arg;
+    (void)err;
+    for (int64_t i = 0; i < dual->n; i++)
+        for (int64_t k = begin; k < end; k++) {
+            const double value = (k % 2 ? dual->rest : dual->y)[i * dual->outputs + k / 2];
+            out[k] += value * value;
+        }
+    return MERCER_OK;
+}
+
+/* Means of targets and products with q_j are sums of n numbers, each addition right to eps. */
+mercer_status mrc_deflation_explains(mrc_deflation *dual, bool *all, mercer_error *err)
+{
+    const double share = (double)dual->span.total * DBL_EPSILON;
+    double *squares = NULL;
     mercer_status rc = MERCER_OK;
-    if (dual->count > 0)
-        MRC_TRY(mrc_deflation_dot(dual, dual->rest, dual->rest, dual->outputs, &rest2, err));
-    *all = dual->count > 0 && sqrt(rest2) <= dual->blur + sums * sqrt(dual->targets2);
+    *all = dual->count > 0;
+    if (dual->count == 0)
+        return rc;
+    MRC_TRY(mrc_alloc2(&squares, dual->outputs, 2, sizeof *squares, err));
+    MRC_TRY(run(dual, squares, 2 * dual->outputs, add_lengths, dual, err));
+    for (int64_t c = 0; c < dual->outputs; c++) {
+        if (sqrt(squares[2 * c + 1]) > dual->blur[c] + share * sqrt(squares[2 * c])) {
+            *all = false;
+            continue;
+        }
+        for (int64_t i = 0; i < dual->n; i++)
+            dual->rest[i * dual->outputs + c] = 0;
+    }
 out:
+    mrc_free(squares);
     return rc;
 }
 

@@ -25,7 +25,7 @@ typedef struct mrc_deflation {
     double *rest;    /* P_j Y, n x outputs */
     double *q;       /* Q', count x n, orthonormal rows, from each multiple of the stride on */
     double targets2; /* sum of y^2 once asked for, else -1 */
-    double blur;     /* how long the part of rest may be that rounding made */
+    double *blur;    /* of each output: how long the part of rest may be that rounding made */
     double *norms;   /* |tau_j| for a direction of length one */
     double *m;       /* M column by column: entry (t, j) at j (j + 1) / 2 + t */
     double *given;   /* length of each direction as the method gave it */
@@ -68,8 +68,9 @@ mercer_status mrc_deflation_add(mrc_deflation *dual, const int64_t *rows, int64_
 mercer_status mrc_deflation_remains(mrc_deflation *dual, const double *beta, const double *image,
                                     bool *remains, mercer_error *err);
 
-/* Whether the features explain the targets except for what rounding left of them. */
-mercer_status mrc_deflation_explains(const mrc_deflation *dual, bool *all, mercer_error *err);
+/* Whether the features explain the targets except for what rounding left of them. Each output is
+ * judged in its own unit; what is left of one that is explained is made zero. */
+mercer_status mrc_deflation_explains(mrc_deflation *dual, bool *all, mercer_error *err);
 
 /* Find the combination beta = W a, |a| = 1, of w (n x columns) that is longest in feature space:
  * largest beta' K beta. image receives K beta. Both n values. */

@@ -126,6 +126,32 @@ static void test_small_rests_are_learnt(void **state)
             }
 }
 
+/* An output that is far smaller than another one is learnt once that one is explained. cr has a
+ * limit of its own. */
+static void test_small_outputs_are_learnt(void **state)
+{
+    const double sizes[] = {1e-6, 1e-10, 1e-13};
+    (void)state;
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            for (int64_t n = 16; n <= 1024; n *= 4) {
+                struct trial t = {.method = ways[w].method,
+                                  .kernel = ways[w].kernel,
+                                  .n = n,
+                                  .outputs = 2,
+                                  .scale = 1,
+                                  .factor = 0.7};
+                double *y = new_doubles(n * 2);
+                for (int64_t i = 0; i < n; i++) {
+                    y[i * 2] = walsh(i, 1);
+                    y[i * 2 + 1] = sizes[s] * walsh(i, 4);
+                }
+                if (sizes[s] > 1e-12 || strncmp(t.method, "cr", 2) != 0)
+                    assert_int_equal(count_features(&t, y, 2), 2);
+                free(y);
+            }
+}
+
 /* A column of the matrix explains itself. */
 static void test_a_column_is_one_feature(void **state)
 {
@@ -156,6 +182,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_eigenvalue_is_one_feature),
         cmocka_unit_test(test_small_rests_are_learnt),
+        cmocka_unit_test(test_small_outputs_are_learnt),
         cmocka_unit_test(test_a_column_is_one_feature),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
