@@ -306,8 +306,6 @@ mercer_status mrc_comm_collect(mercer_ctx *ctx, const double *mine, int64_t coun
     return mrc_comm_merge_numbers(ctx, all, size * count, err);
 }
 
-/* In step s rank r is at group s - r. What the ranks came to in a step are disjoint stretches, of
- * which the outermost are those of the first and the last rank that has work. */
 /* Groups of numbers: cut where this is said, or all of one size but the last. */
 struct groups {
     const int64_t *cuts;
@@ -321,6 +319,8 @@ static int64_t group_start(const struct groups *g, int64_t group)
     return g->cuts ? g->cuts[group] : group * g->size;
 }
 
+/* In step s rank r is at group s - r. What the ranks came to in a step are disjoint stretches, of
+ * which the outermost are those of the first and the last rank that has work. */
 static mercer_status relay(mercer_ctx *ctx, double *state, const struct groups *g,
                            mrc_relay_body body, void *arg, mercer_error *err)
 {

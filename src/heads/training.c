@@ -144,9 +144,10 @@ static void notify_given_up(const mercer_ctx *ctx, const char *head,
     if (machine->given_up > 0)
         mrc_notice(ctx,
                    "head %s: %s ended at its limit of %lld steps, short of tolerance=%g, so its "
-                   "scores may be far from the best ones: scaled columns, a smaller c%s may help",
+                   "scores may be far from the best ones: scaled columns%s may help",
                    head, is_linear(request) ? "LIBLINEAR" : "LIBSVM", (long long)machine->given_up,
-                   request->tolerance, is_linear(request) ? " or loss=squared" : "");
+                   request->tolerance,
+                   is_linear(request) ? ", a smaller c or loss=squared" : " or a smaller c");
 }
 
 mercer_status mrc_train_next(mercer_ctx *ctx, const char *head, const mrc_train_request *request,
