@@ -603,10 +603,27 @@ static bool agree(const line *a, const line *b, double within)
     return true;
 }
 
-mercer_status mrc_scale_join_equal(const mrc_scale *scale, mercer_ctx *ctx, mercer_rows *rows,
-                                   mercer_error *err)
+/* How far the last digits of the numbers of a row move what rowstandard makes of it, at most: they
+ * are those of its mean, which may be far larger than its spread. */
+static double lost_digits(const mercer_rows *given, int64_t i, const line *scaled)
 {
-    mercer_rows *one = NULL; /* the first of all */
+    double least = mrc_rows_at(given, i, 0), most = least;
+    double low = scaled->value[0], high = low;
+    for (int64_t k = 0; k < scaled->count; k++) {
+        least = fmin(least, mrc_rows_at(given, i, k));
+        most = fmax(most, mrc_rows_at(given, i, k));
+        low = fmin(low, scaled->value[k]);
+        high = fmax(high, scaled->value[k]);
+    }
+    const double digits = 2 * DBL_EPSILON * fmax(fabs(least), fabs(most));
+    return most > least ? digits / (most - least) * (high - low) : 0;
+}
+
+mercer_status mrc_scale_join_equal(const mrc_scale *scale, mercer_ctx *ctx,
+                                   const mercer_rows *given, mercer_rows *rows, mercer_error *err)
+{
+    const bool shifts = scale->kind == MRC_SCALE_ROWSTANDARD;
+    mercer_rows *one = NULL, *one_given = NULL; /* the first of all */
     double largest = 0, differ = 0;
     mercer_status rc = MERCER_OK;
     if ((scale->kind != MRC_SCALE_UNIT && scale->kind != MRC_SCALE_ROWSTANDARD) ||
@@ -616,10 +633,14 @@ mercer_status mrc_scale_join_equal(const mrc_scale *scale, mercer_ctx *ctx, merc
     const line first = line_of(one, 0);
     for (int64_t k = 0; k < first.count; k++)
         largest = fmax(largest, fabs(first.value[k]));
-    const double within = (double)(first.count + 8) * DBL_EPSILON * largest;
+    double within = (double)(first.count + 8) * DBL_EPSILON * largest;
+    if (shifts) {
+        MRC_TRY(mrc_rows_take_of_all(ctx, given, NULL, 1, &one_given, err));
+        within += lost_digits(one_given, 0, &first);
+    }
     for (int64_t i = 0; i < rows->n && differ == 0; i++) {
         const line other = line_of(rows, i);
-        differ = !agree(&first, &other, within);
+        differ = !agree(&first, &other, within + (shifts ? lost_digits(given, i, &other) : 0));
     }
     if (mrc_rows_span(ctx, rows).spread)
         MRC_TRY(mrc_comm_largest(ctx, &differ, err));
@@ -627,6 +648,7 @@ mercer_status mrc_scale_join_equal(const mrc_scale *scale, mercer_ctx *ctx, merc
         memcpy(line_of(rows, i).value, first.value, (size_t)first.count * sizeof *first.value);
 out:
     mercer_rows_free(one);
+    mercer_rows_free(one_given);
     return rc;
 }
 

@@ -48,9 +48,10 @@ mercer_status mrc_scale_rows(const mrc_scale *scale, const mercer_rows *rows, me
                              mercer_error *err);
 /* Rows that own their numbers, each scaled on its own, that all agree to the rounding of the
  * scaling are made the same: multiples of one row, whose differences would else be learnt from. All
- * rows where they are spread over the ranks of ctx, which make this call together. */
-mercer_status mrc_scale_join_equal(const mrc_scale *scale, mercer_ctx *ctx, mercer_rows *rows,
-                                   mercer_error *err);
+ * rows where they are spread over the ranks of ctx, which make this call together. given: the rows
+ * before the scaling. */
+mercer_status mrc_scale_join_equal(const mrc_scale *scale, mercer_ctx *ctx,
+                                   const mercer_rows *given, mercer_rows *rows, mercer_error *err);
 /* Undo a column scaling in place; row scalings cannot be undone: returns false, x unchanged. */
 bool mrc_scale_undo(const mrc_scale *scale, double *x, int64_t count, int64_t ld);
 /* Targets of the same rows with every column of values scaled; kind is none, standard or norm. */

@@ -282,7 +282,7 @@ static mercer_status try_columns(mercer_ctx *ctx, mrc_trial *trial, mercer_error
     MRC_TRY(mrc_scale_parse(trial->scaled ? NULL : trial->fit->scale, &kind, err));
     MRC_TRY(mrc_scale_fit(&scale, kind, train, err));
     MRC_TRY(mrc_scale_rows(&scale, train, &scaled_train, err));
-    MRC_TRY(mrc_scale_join_equal(&scale, ctx, scaled_train, err));
+    MRC_TRY(mrc_scale_join_equal(&scale, ctx, train, scaled_train, err));
     MRC_TRY(mrc_scale_rows(&scale, test, &scaled_test, err));
     MRC_TRY(mrc_kernel_parse_in(&kernel, ctx, choice.kernel, err));
     MRC_TRY(mrc_kernel_resolve(&kernel, ctx, scaled_train, err));
@@ -358,7 +358,7 @@ static mercer_status learn_map(mercer_ctx *ctx, const mrc_trial *trial, mercer_m
         MRC_TRY(mrc_scale_parse(trial->scaled ? NULL : trial->fit->scale, &kind, err));
         MRC_TRY(mrc_scale_fit(&model->scale, kind, rows, err));
         MRC_TRY(mrc_scale_rows(&model->scale, rows, &scaled, err));
-        MRC_TRY(mrc_scale_join_equal(&model->scale, ctx, scaled, err));
+        MRC_TRY(mrc_scale_join_equal(&model->scale, ctx, rows, scaled, err));
         MRC_TRY(mrc_kernel_parse_in(&kernel, ctx, trial->choice->kernel, err));
         restart(ctx, trial);
         MRC_TRY(mrc_map_learn(ctx, &params, &kernel, scaled, trial->train->targets,

@@ -401,7 +401,7 @@ mercer_status mrc_request_scale(mercer_ctx *ctx, const mercer_rows *rows, mercer
     if (rc != MERCER_OK || !*scaled)
         return rc;
     mrc_rows_keep_part(rows, *scaled);
-    return mrc_scale_join_equal(&model->scale, ctx, *scaled, err);
+    return mrc_scale_join_equal(&model->scale, ctx, rows, *scaled, err);
 }
 
 mercer_status mrc_request_describe(mercer_ctx *ctx, const mercer_rows *rows, const mrc_request *r,
