@@ -80,7 +80,7 @@ static void list_kernels(void)
     } keyed[] = {
         {"poly", "poly:degree=2"},
         {"sigmoid", "sigmoid:gamma=0.01"}, /* beyond, it is all but constant */
-        {"precomputed", NULL},             /* the rows are no matrix */
+        {"precomputed", NULL},             /* the rows are not a matrix */
     };
     static const char *const others[] = {"matern:nu=2.5", "0.7*rbf + linear",
                                          "rbf*poly:degree=2 + 2*laplacian"};
@@ -581,12 +581,32 @@ static void check_store(mercer_ctx *ctx, const mercer_fit_options *options, cons
     mercer_model_free(loaded);
 }
 
+/* The stores that a caller may ask for, "auto" first, the toy among them; words has room for all.
+ */
+static int stores_of_options(char words[128], const char *stores[8])
+{
+    mercer_parameter option = {.struct_size = sizeof option};
+    char *rest = NULL;
+    int count = 0;
+    for (int i = 0; mercer_fit_option_at(i, &option); i++)
+        if (strcmp(option.key, "store") == 0)
+            snprintf(words, 128, "%s", option.choices);
+    for (char *w = strtok_r(words, "|", &rest); w; w = strtok_r(NULL, "|", &rest)) {
+        assert_true(count < 8);
+        stores[count++] = w;
+    }
+    assert_string_equal(stores[0], "auto");
+    assert_true(count >= 4);
+    return count;
+}
+
 /* Dense and sparse rows in every store that can hold the kernel's matrix give the same features. */
 static void test_kernels_give_the_same_in_every_store(void **state)
 {
-    static const char *const stores[] = {"auto", "dense", "stream", "lowrank"};
-    enum { N = 150, D = 5, T = 40, L = 3, STORES = sizeof stores / sizeof *stores };
-    char path[] = "/tmp/mercer-conform-XXXXXX";
+    enum { N = 150, D = 5, T = 40, L = 3 };
+    char path[] = "/tmp/mercer-conform-XXXXXX", words[128];
+    const char *stores[8];
+    const int store_count = stores_of_options(words, stores);
     (void)state;
     int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -604,7 +624,7 @@ static void test_kernels_give_the_same_in_every_store(void **state)
         make_nonnegative(kernels[k], fresh, T * D);
         thin_out(8, x, N * D, 0.5);
         thin_out(9, fresh, T * D, 0.5);
-        for (int s = 0; s < STORES; s++)
+        for (int s = 0; s < store_count; s++)
             for (int sparse = 0; sparse < 2; sparse++) {
                 mercer_rows *rows[2];
                 mercer_fit_options options;
@@ -638,7 +658,7 @@ static void test_kernels_give_the_same_in_every_store(void **state)
     unlink(path);
 }
 
-/* Heads go with every method: predictions survive a file bit for bit, and those from the first
+/* Every head takes every method: predictions survive a file bit for bit, and those from the first
  * features are those of the truncated model. */
 static void test_methods_predict_with_every_head(void **state)
 {
@@ -709,17 +729,22 @@ static void test_toys_are_listed(void **state)
 {
     const mercer_entry *entry;
     mercer_parameter option = {.struct_size = sizeof option};
-    int methods = 0, heads = 0, options = 0;
+    const mercer_entry *(*const lists[])(int) = {mercer_method_at, mercer_kernel_at, mercer_head_at,
+                                                 mercer_format_at};
+    int options = 0, stores = 0;
     (void)state;
-    for (int i = 0; (entry = mercer_method_at(i)); i++)
-        methods += strcmp(mercer_entry_name(entry), "toy") == 0;
-    for (int i = 0; (entry = mercer_head_at(i)); i++)
-        heads += strcmp(mercer_entry_name(entry), "toy") == 0;
-    for (int i = 0; mercer_fit_option_at(i, &option); i++)
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) {
+        int found = 0;
+        for (int i = 0; (entry = lists[l](i)); i++)
+            found += strcmp(mercer_entry_name(entry), "toy") == 0;
+        assert_int_equal(found, 1);
+    }
+    for (int i = 0; mercer_fit_option_at(i, &option); i++) {
         options += strcmp(option.key, "toy") == 0;
-    assert_int_equal(methods, 1);
-    assert_int_equal(heads, 1);
+        stores += strcmp(option.key, "store") == 0 && strstr(option.choices, "|toy");
+    }
     assert_int_equal(options, 1);
+    assert_int_equal(stores, 1);
 }
 
 /* Every option of a fit that is a choice: each of its words is taken, and nothing else is. A method

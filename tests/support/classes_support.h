@@ -12,7 +12,7 @@ static double *x;
 static mercer_rows *rows;
 static mercer_targets *classes;
 
-/* n rows of three columns; which class a row has does not follow from a column alone. */
+/* n rows of three columns; the class of a row does not follow from one column. */
 static inline void set_up_classes(int64_t n)
 {
     enum { D = 3 };

@@ -39,8 +39,8 @@ struct rule {
     bool l1;       /* divide by the squared l1 norm instead of k_jj */
     bool features; /* l1 coefficients on the features before, not on the images */
     bool spread;   /* take the mean off the deflated row first */
-    int64_t depth; /* only so many rows with the largest residuals; 0: all */
-    int64_t top;   /* growth of the sum of so many eigenvalues instead of the score; 0: no */
+    int64_t depth; /* how many rows with the largest residuals are scored; 0: all */
+    int64_t top;   /* number of eigenvalues whose growing sum is the score; 0: the usual score */
     double delta;  /* cut rows with a smaller residual for good */
     double eps;    /* of the numbers in the Gram matrix; 0: double */
 };
@@ -182,7 +182,7 @@ static inline struct deflated deflate_plainly(const double *gram, int64_t n, int
 {
     struct deflated f = {.n = n, .wanted = wanted, .gram = gram, .rule = rule};
     double *k = ref_alloc(n, n), *sum = ref_alloc(n, 1);
-    double *w = ref_alloc(n, wanted); /* coefficients of what was taken off each image */
+    double *w = ref_alloc(n, wanted); /* coefficients of what was subtracted from each image */
     double *column = ref_alloc(n, 1);
     bool *active = NULL;
     double eps = rule->eps > 0 ? rule->eps : DBL_EPSILON;
@@ -232,7 +232,7 @@ static inline struct deflated deflate_plainly(const double *gram, int64_t n, int
         f.score[i] = score[p];
         f.at[i] = k[p * (n + 1)];
         append_row(&f, gram, k, p);
-        /* Of each image its projection times the new feature is taken off: that feature is a sum of
+        /* Each image loses its projection times the new feature: that feature is a sum of
          * images, or of l1 norm one and length sqrt(at) / norm. */
         for (int64_t j = 0; j < n; j++)
             for (int64_t s = 0; s <= i; s++) {

@@ -35,7 +35,7 @@ struct quad_deflation {
     double *inverse; /* K_SS^-1, wanted x wanted */
     int64_t *picks;
     signed char *active; /* 1: a row of the data, 0: cut, -1: cut or not, by rounding */
-    /* Of every row at this step. */
+    /* What every row has at this step. */
     double *norm; /* |w_j| */
     double *sum;  /* L_j = 1 + sum_s |W_js| */
     double *residual, *score, *least, *most;

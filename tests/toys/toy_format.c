@@ -55,8 +55,8 @@ static mercer_status toy_rows(void *self, mercer_ctx *ctx, int64_t most, mrc_blo
             double value;
             stop = stop ? stop : end;
             if (p > end || !mrc_parse_double(p, (size_t)(stop - p), &value))
-                MRC_FAIL(err, MERCER_ERR_DATA, "%s: line %lld is no row", toy->source->input.shown,
-                         (long long)toy->text.line - 1);
+                MRC_FAIL(err, MERCER_ERR_DATA, "%s: line %lld is not a row",
+                         toy->source->input.shown, (long long)toy->text.line - 1);
             if (role >= 0)
                 block->x[block->n * columns->data + role] = value;
             else if (role == MRC_ROLE_LABEL)

@@ -594,7 +594,7 @@ static void test_defaults(void **state)
 #undef EVERY_END
 }
 
-/* What an older caller does not know is no limit, and what it does is one. */
+/* What an older caller does not know limits nothing, and what it knows does. */
 static void test_limits(void **state)
 {
     size_t ends[MAX_FIELDS];

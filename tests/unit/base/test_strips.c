@@ -212,7 +212,7 @@ static void test_wide_sums_are_exact_on_any_number_of_ranks(void **state)
         memset(sums, 0, sizeof sums);
         for (int64_t i = 0; i < (int64_t)N * 4; i++) {
             double value = sin(1.3 * (double)i) * pow(10, (double)(i * 11 % 15) - 15);
-            if (i % 4 == 3) /* cancels but for a little */
+            if (i % 4 == 3) /* cancels except for a little */
                 value = (i / 4 % 2 ? -1 : 1) + (i / 4 == N - 1 ? 1e-9 - 1 : 0);
             x[i] = value * sizes[s];
             sums[i % 4] += (long double)value;

@@ -167,7 +167,7 @@ static void test_images_refused(void **state)
     assert_fails(
         mercer_table_read(ctx, put_npy("c.npy", "(2, 2, 2, 3)", 24, pixel), &reading, &table, &err),
         MERCER_ERR_DATA, "c.npy: haar features need grey images");
-    reading.label = "1"; /* what is left is no image */
+    reading.label = "1"; /* what is left is not an image */
     assert_fails(mercer_table_read(ctx, grey, &reading, &table, &err), MERCER_ERR_ARGUMENT,
                  "has no image features");
     reading.label = NULL;
@@ -284,7 +284,7 @@ static void test_missing_words(void **state)
         assert_true(table->rows->x[2] == 3);
         mercer_table_free(table);
     }
-    /* A first row of data with a hole is no header. */
+    /* A first row of data with a hole is not a header. */
     assert_ok(
         mercer_table_read(ctx, put_text("a.csv", "NA,1\n2,3\n4,5\n"), &reading, &table, &err));
     assert_int_equal(table->rows->n, 3);

@@ -403,7 +403,7 @@ static void test_multiples_of_a_row_become_equal(void **state)
         }
 }
 
-/* Sparse rows likewise; one that has another column is no multiple. */
+/* Sparse rows likewise; one that has another column is not a multiple. */
 static void test_sparse_multiples_become_equal(void **state)
 {
     double x[N * D];

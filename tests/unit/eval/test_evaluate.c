@@ -372,7 +372,7 @@ static void test_known_pairs_and_given_matrices(void **state)
         fit.scale = NULL;
         fit.kernel = kernels[k];
         mercer_evaluation *shared = evaluate(&options, &s, s.classes); /* six fits */
-        for (int64_t f = 0; f < 6; f++) {                              /* and each by itself */
+        for (int64_t f = 0; f < 6; f++) {                              /* and each alone */
             mercer_evaluation_fold fold = fold_of(shared, f);
             const int64_t start[] = {0, fold.rows};
             mercer_evaluate_options one = options_around(&fit, 0);
@@ -414,7 +414,7 @@ static void test_known_pairs_and_given_matrices(void **state)
             assert_true(fabs(a.scores[i] - b.scores[i]) < 1e-9);
     }
     mercer_evaluation_free(by_matrix);
-    fit.method = "kpca"; /* what is left of held-out images needs k(x,x) of theirs */
+    fit.method = "kpca"; /* what is left of held-out rows needs their k(x,x) */
     by_matrix = evaluate(&options, &s, NULL);
     assert_true(info_of(by_matrix).mean > 0 && info_of(by_matrix).mean < 1);
     mercer_evaluation_free(by_rows);
@@ -424,7 +424,8 @@ static void test_known_pairs_and_given_matrices(void **state)
     free(x);
 }
 
-/* Choices that differ in the head alone share features, and say what they say by themselves. */
+/* Choices that differ in the head alone share features, and say what they say when they are alone.
+ */
 static void test_heads_share_features(void **state)
 {
     static const char *const together[] = {"kernel.sigma=1,2", "components=1,3", "head.k=1,5"};
@@ -662,7 +663,7 @@ static void keep_told(void *host, const mercer_notice *given)
     snprintf(told, sizeof told, "%s", given->text);
 }
 
-/* A value that does not go with the rows of an inner fold cannot be chosen, and that is said; the
+/* A value that the rows of an inner fold do not allow cannot be chosen, and that is said; the
  * run ends only when no value is left. */
 static void test_values_that_cannot_be_fitted(void **state)
 {

@@ -118,7 +118,7 @@ static struct found check_factor(const char *spec, double *x, int64_t n, int64_t
         }
     if (!(f->left_out <= LEFT * kmax * (1 + 1e-12)))
         fail_msg("%s, %s: left out %g of kmax", what, spec, f->left_out / kmax);
-    /* FF' <= K: no eigenvalue of what is left is negative, but for the rounding of n entries. */
+    /* FF' <= K: no eigenvalue of what is left is negative, except for the rounding of n entries. */
     assert_ok(mrc_eigen_symmetric(ctx, n, left, eigen, err));
     if (!(eigen[0] >= -ROUNDING * sqrt((double)n)))
         fail_msg("%s, %s, %lld rows: FF' exceeds K by %g", what, spec, (long long)n, -eigen[0]);

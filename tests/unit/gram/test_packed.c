@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rows of floats and bytes: every result has the bits of the same numbers as doubles, but for the
+/* Rows of floats and bytes: every result has the bits of the same numbers as doubles, except the
  * dense store in single precision, whose values are compared with plain ones. */
 #include "data_support.h"
 

@@ -99,7 +99,8 @@ static void free_ls(mrc_head *head)
     mrc_free(head->intercept);
 }
 
-/* Feature 3 is a combination, 4 is constant, 5 is feature 1 but for 1e-7 of it, which y needs. */
+/* Feature 3 is a combination, 4 is constant, 5 is feature 1 except for 1e-7 of it, which y needs.
+ */
 static void test_ls_stands_dependent_features(void **state)
 {
     double *x = normals(5, N * 3), f[N * 6], y[N];
@@ -220,7 +221,7 @@ static void test_margins_are_of_least_loss_for_every_prefix(void **state)
     free_set(&s);
 }
 
-/* With every number of features the deviations sum up to what a fit to these features alone has. */
+/* With every number of features the deviations sum up to what a fit to only these features has. */
 static void test_lad_is_the_least_sum_for_every_prefix(void **state)
 {
     struct set s = make_set();

@@ -221,7 +221,7 @@ static void test_hinge_loss_has_its_own_random_numbers(void **state)
     free_set(&s);
 }
 
-/* Two classes of which `few` rows of N are the first, told apart by a column but for noise. */
+/* Two classes of which `few` rows of N are the first, told apart by a column except for noise. */
 static mercer_targets *two_classes(const struct set *s, int64_t few, double noise)
 {
     static const char *const names[] = {"few", "many"};

@@ -284,7 +284,7 @@ static void test_streams_are_not_waited_for(void **state)
     close(ends[0]);
 }
 
-/* Gzip is no stream: the file can be read twice. */
+/* Gzip is not a stream: the file can be read twice. */
 static void test_gzip_blocks(void **state)
 {
     static const double x[] = {1, 0, 0, 2};

@@ -660,8 +660,9 @@ static const char *end_archive(void)
 
 enum { LINES = 3077, WIDE = 40, NUMBERS = 30000 };
 
-/* A matrix of so many lines, which are rows (csr) or columns (csc), or entry by entry (coo); in no
- * order within a line, some twice in one place. at: an entry that is wrong; -1: none. */
+/* A matrix of the given number of lines, which are rows (csr) or columns (csc), or entry by entry
+ * (coo); in no order within a line, some twice in one place. at: an entry that is wrong; -1: none.
+ */
 static const char *make_archive(const char *format, int wrong)
 {
     static int32_t start[LINES + 1], line[NUMBERS], place[NUMBERS];

@@ -27,7 +27,7 @@ static void test_blas_wider_kernels(void **state)
         {"SkylakeX", {NULL}},
         {"Cooperlake", {NULL}},
         {"SapphireRapids", {NULL}},
-        /* Of what we do not know we say nothing: other processors, later versions, no OpenBLAS. */
+        /* We say nothing of what we do not know: other processors, later versions, no OpenBLAS. */
         {"NeoverseN1", {NULL}},
         {"Generic", {NULL}},
         {"unknown", {NULL}},
@@ -64,9 +64,15 @@ static void test_blas_names_what_runs(void **state)
     static const char *const builds[] = {"serial", "pthread", "openmp"};
     assert_string_equal(mercer_blas(), builds[openblas_get_parallel()]);
     assert_string_equal(mercer_blas_kernels(), openblas_get_corename());
+    static const char *const kernels[][2] = {
+        {"Prescott", "SSE3"}, {"Haswell", "AVX2"}, {"Zen", "AVX2"}, {"SkylakeX", "AVX-512"}};
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+        if (strcmp(mercer_blas_kernels(), kernels[i][0]) == 0)
+            assert_string_equal(mercer_blas_kernels_vectors(), kernels[i][1]);
 #else
     assert_string_equal(mercer_blas(), "other");
     assert_string_equal(mercer_blas_kernels(), "");
+    assert_string_equal(mercer_blas_kernels_vectors(), "");
     assert_null(mercer_blas_kernels_wider());
 #endif
     assert_false(mrc_blas_is_foreign());

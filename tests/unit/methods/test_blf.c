@@ -102,7 +102,7 @@ static void test_blf_is_explicit_deflation(void **state)
     free_set(&s);
 }
 
-/* Least squares with centred images are kpls, whose features have other lengths. */
+/* Least squares with centred rows are kpls, whose features have other lengths. */
 static void test_blf_of_least_squares_is_kpls(void **state)
 {
     enum { K = 5 };

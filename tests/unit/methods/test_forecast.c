@@ -98,7 +98,7 @@ static void test_memory_and_store(void **state)
     free(ring);
 }
 
-/* Of more rows than there are. */
+/* A forecast of more rows than there are. */
 static void test_more_rows(void **state)
 {
     mercer_fit_options options = options_of("kpca");

@@ -103,8 +103,8 @@ static void test_kica_separates_a_mixture(void **state)
 }
 
 /* White coordinates x of all m dimensions, from kernel PCA: components s = W'x found all at once
- * are a fixed point when M = E[x g(s)'] - W diag(E[g'(s)]) has the polar factor W, but for the
- * signs of columns: M lies in the span of W, and W'M is symmetric once the signs are taken off. */
+ * are a fixed point when M = E[x g(s)'] - W diag(E[g'(s)]) has the polar factor W, except for the
+ * signs of columns: M lies in the span of W, and W'M is symmetric once the signs are removed. */
 static void test_kica_finds_a_fixed_point_of_all_dimensions(void **state)
 {
     enum { N = 150, L = 3, M = 12 };

@@ -434,7 +434,7 @@ static void test_koca_finds_what_tells_classes_apart(void **state)
     free(x);
 }
 
-/* Of many rows some are looked at first, and all of them in the end. */
+/* Where there are many rows, some are looked at first, and all of them in the end. */
 static void test_koca_judges_all_of_many_rows(void **state)
 {
     enum { n = 4500 };
@@ -555,7 +555,7 @@ static void test_koca_validation_rows_lie_where_they_should(void **state)
 }
 
 /* The same with a linear kernel of rows times a power of two: products of kernel values and
- * coordinates are no numbers there. */
+ * coordinates are not numbers there. */
 static void test_koca_validation_rows_may_be_in_any_unit(void **state)
 {
     enum { n = 60 };
@@ -706,7 +706,7 @@ static void test_koca_survives_failing_allocations(void **state)
     free(x);
 }
 
-/* 0.29 of 100 rows are 29, as 0.290001 of them are: the same rows are held out. */
+/* 0.29 of 100 rows are 29, and so are 0.290001 of them: the same rows are held out. */
 static void test_koca_holds_out_the_share_it_was_told(void **state)
 {
     enum { n = 200 };

@@ -82,7 +82,7 @@ static double *features_of(const struct problem *p, const char *method, const ch
     return out;
 }
 
-/* The same by the book, one target: t = K r, made orthogonal to those before, taken off r. */
+/* The same by the book, one target: t = K r, made orthogonal to those before, subtracted from r. */
 static double *plain_features(const struct problem *p)
 {
     int64_t n = p->n, d = p->d;

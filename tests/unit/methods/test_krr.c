@@ -500,6 +500,16 @@ static void test_krr_edges(void **state)
             fail_msg("'%s' does not say '%s'", why.text, bad[b].word);
         assert_null(model);
     }
+    static const char *const names[] = {"only", "nobody"};
+    mercer_targets *targets = NULL;
+    int64_t codes[N] = {0};
+    assert_ok(mercer_targets_new_classes(codes, N, names, 2, NULL, &targets, err));
+    mercer_fit_options_init(&options);
+    options.method = "krr";
+    assert_int_equal(mercer_fit(ctx, &options, rows, targets, &model, NULL, &why), MERCER_ERR_DATA);
+    assert_non_null(strstr(why.text, "all rows are of class 'only'"));
+    assert_null(model);
+    mercer_targets_free(targets);
     mercer_rows_free(rows);
     mercer_ctx_free(ctx);
     free(x);

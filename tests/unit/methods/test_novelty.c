@@ -340,8 +340,8 @@ static void test_promises_hold(void **state)
     mercer_ctx_free(ctx);
 }
 
-/* Rows in groups of 1 to 5, near the centre of their group, with a target that is the group's but
- * for a little; one more group of one row at the end. Returns how many rows there are. */
+/* Rows in groups of 1 to 5, near the centre of their group, with a target that is the group's
+ * except for a little; one more group of one row at the end. Returns how many rows there are. */
 static int64_t grouped_rows(uint64_t seed, int64_t count, double *x, double *y, int64_t *groups)
 {
     double *centers = ring_rows(seed, count + 1);

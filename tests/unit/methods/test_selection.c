@@ -162,7 +162,7 @@ static void test_selection_of_new_rows(void **state)
                     mean[i] += all[i * (N + T) + j] / N;
             for (int64_t j = 0; j < N; j++)
                 grand += mean[j] / N;
-            for (int64_t i = 0; i < N + T; i++) /* centre by the training rows alone */
+            for (int64_t i = 0; i < N + T; i++) /* centre by only the training rows */
                 for (int64_t j = 0; j < N + T; j++)
                     all[i * (N + T) + j] += grand - mean[i] - mean[j];
             double *gram = new_doubles(N * N);

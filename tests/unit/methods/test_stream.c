@@ -288,7 +288,7 @@ static void test_stream_refuses_what_it_cannot_do(void **state)
     mercer_ctx_free(ctx);
 }
 
-/* State that does not go with the method: a file may say anything. */
+/* State that the method does not have: a file may say anything. */
 static void test_stream_refuses_state_that_does_not_fit(void **state)
 {
     static const char *const others[] = {"ikpca:components=3,first=20,block=2",

@@ -186,7 +186,7 @@ static void test_subset_given_landmarks(void **state)
     static const char *const specs[] = {"rbf:sigma=4", "laplacian:gamma=0.1", "poly:degree=2"};
     static const char *const methods[] = {"nystroem", "rkpca", "greedy"};
     enum { N = 100, M = 5, L = 3 };
-    double *x = ring_rows(38, N + M); /* the points are no training rows */
+    double *x = ring_rows(38, N + M); /* the points are not training rows */
     mercer_rows *rows = view(ctx, x, N, 2), *points = view(ctx, x + 2 * N, M, 2);
     (void)state;
     for (int s = 0; s < 3; s++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* criterion=top of rkpca on harsh tables, judged in quadruple precision: polynomial kernels of
  * columns of very different size or far from zero, rings under wide Gaussians. Each table is moved
- * until a choice is about to change, so that the two best scores are as close as the engine can
- * tell; there every error of its scores shows.
+ * until a choice is about to change, so that the two best scores are as close as the engine
+ * distinguishes; there every error of its scores shows.
  *
  * The exact score is that of K^i = K - U U', K as the store has it and U as it was computed: what
  * errors of these mean is the business of test_deflated.c. With x = H K^i_z / sqrt(K^i_zz) and P
@@ -207,13 +207,13 @@ struct exact {
     quad *k;       /* K^i = K - U U', U as computed */
     quad *u;       /* U~', count x n */
     quad *scatter; /* count x count, stride MOST */
-    /* Of the step. */
+    /* What belongs to the step. */
     quad *theta, *vectors;
     bool *candidate;
     double *score; /* exact */
     double *grip;  /* |P x|, P on the m leading directions of the new scatter */
     double *residual, *noise;
-    /* Of the run. */
+    /* What belongs to the run. */
     mrc_top top;
     const char *what;
     double worst_pick, worst_loss, worst_score; /* of what is allowed, of the best, of its bound */
@@ -328,7 +328,7 @@ static void judge_scores(struct exact *e, const mrc_selection *s, const double *
     }
 }
 
-/* Judge the row taken last by the scores of the step before: it has the best score, but for what
+/* Judge the row taken last by the scores of the step before: it has the best score, except for what
  * rounding leaves open, or is a lower row of a score that counts as equal. */
 static void judge_pick(struct exact *e, const mrc_selection *s, int64_t p)
 {

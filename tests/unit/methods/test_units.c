@@ -79,8 +79,8 @@ static const struct case_of cases[] = {
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-/* Within the range in which it need not, LAPACK may scale a matrix by what is no power of two: the
- * same to rounding alone. */
+/* Within the range in which it need not, LAPACK may scale a matrix by what is not a power of two:
+ * the same to rounding alone. */
 static const struct case_of rounded[] = {
     {"ikpca", "linear", "exact", NULL, 2, false, false},
     {"ikpca", "poly:degree=2,coef0=0,gamma=1", "exact", NULL, 4, false, false},
@@ -379,7 +379,7 @@ static void test_units_end_at_the_border(void **state)
     assert_true(isnormal(mrc_usual_unit(0x1p-1074)) && isfinite(1 / mrc_usual_unit(0x1p-1074)));
 }
 
-/* Rows whose kernel values are no numbers: the column is named, and what to do. */
+/* Rows whose kernel values are not numbers: the column is named, and what to do. */
 static void test_units_beyond_all_numbers_are_named(void **state)
 {
     static const struct {

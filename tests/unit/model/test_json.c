@@ -187,7 +187,7 @@ static void test_texts_that_were_changed(void **state)
     assert_true(taken > TRIALS / 20 && taken < TRIALS / 2);
 }
 
-/* Any bytes become UTF-8 and come back; UTF-8 stays as it is, but for the characters that stand for
+/* Any bytes become UTF-8 and come back; UTF-8 stays as it is, except the characters that stand for
  * bytes. */
 static void test_any_bytes_as_utf8(void **state)
 {

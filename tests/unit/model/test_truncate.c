@@ -55,7 +55,7 @@ static void test_error_grows_by_the_dropped_spectrum(void **state)
     assert_true(shorter->reconstruction_error == 0.25);
     mercer_model_free(shorter);
 
-    mrc_free(model->spectrum); /* a method that has none cannot tell the new error */
+    mrc_free(model->spectrum); /* a method that has none does not know the new error */
     model->spectrum = NULL;
     assert_ok(mercer_model_truncate(ctx, model, 4, &shorter, &err));
     assert_true(isnan(shorter->reconstruction_error));
