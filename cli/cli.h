@@ -137,6 +137,8 @@ int cli_spool_check(const cli_settings *set, int ranks);
  * call reads from there; it is a plain file then. Called before the first read, by all ranks.
  * Returns 0 or a status after one line. */
 int cli_spool(cli_app *app);
+/* Look out for signs that the launcher ends; called before ranks begin to talk. */
+void cli_spool_watch(void);
 
 /* True when writing to path ends up in standard output. */
 bool cli_is_stdout(const char *path);

@@ -154,6 +154,7 @@ static int start_mpi(const struct launcher *launcher)
     free(why);
     if (!start || !end)
         return CLI_FAILED;
+    cli_spool_watch();
     const mercer_status rc = start(&world, &err);
     if (rc != MERCER_OK)
         return cli_fail_library(rc, &err, NULL);

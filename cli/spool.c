@@ -7,16 +7,42 @@
  * its own rows begin. It is done when a command has nothing left to refuse without the bytes, and
  * before its first read. Pipes with names (of mkfifo, or of the shell's <(...)) are refused: which
  * of the ranks would get their bytes is a matter of chance. So are other names of standard input.
- */
+ *
+ * A launcher that is interrupted closes the pipe before it ends the ranks: mpirun of Open MPI does
+ * so a second earlier, and has them continue (SIGCONT) meanwhile. What came up to then must not be
+ * taken for all rows, and the model of them written over another one. So rank 0, which alone
+ * writes, waits a moment at the end, and where such a signal came until it is ended. */
 #include "cli.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { INPUTS = 9 };
+enum {
+    INPUTS = 9,
+    SIGNAL_MS = 200, /* until a launcher that has closed the pipe sends its first signal */
+    END_MS = 5000    /* and its last one; who has stopped the job and gone on waits for it, too */
+};
+
+static volatile sig_atomic_t continued;
+
+static pid_t launched_by;
+
+static void on_continue(int number)
+{
+    continued = number;
+}
+
+void cli_spool_watch(void)
+{
+    const struct sigaction action = {.sa_handler = on_continue, .sa_flags = SA_RESTART};
+    sigaction(SIGCONT, &action, NULL);
+    launched_by = getppid();
+}
 
 static void list_inputs(const cli_settings *set, const char *out[INPUTS])
 {
@@ -67,15 +93,29 @@ static int open_spool(char **where)
     return fd;
 }
 
+/* Wait where the end of the bytes may be that of the launcher, whose signal then ends us. Returns 0
+ * or a status after one line. */
+static int await_launcher(void)
+{
+    const struct timespec step = {.tv_nsec = 10 * 1000 * 1000};
+    for (int ms = 0; ms < (continued ? END_MS : SIGNAL_MS); ms += 10)
+        nanosleep(&step, NULL);
+    if (getppid() != launched_by)
+        return cli_fail(CLI_FAILED, "standard input: the launcher has ended, perhaps before its "
+                                    "last bytes");
+    return CLI_DONE;
+}
+
 /* The bytes of rank 0, as standard input of this rank. */
 static int spool(cli_app *app)
 {
+    const bool reads = mercer_ctx_rank(app->ctx) == 0;
     mercer_error err = {0};
     char *where;
     int from = -1, fd = open_spool(&where), status = CLI_FAILED;
     if (fd < 0)
         goto out;
-    if (mercer_ctx_rank(app->ctx) == 0)
+    if (reads)
         from = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     /* A launcher that sends all ranks the same bytes does not wait for those that have closed it.
      */
@@ -85,7 +125,9 @@ static int spool(cli_app *app)
         mercer_ctx_copy_input(app->ctx, from, "standard input", STDIN_FILENO, where, &err);
     if (from >= 0)
         close(from);
-    status = rc == MERCER_OK ? CLI_DONE : cli_fail_library(rc, &err, NULL);
+    status = rc != MERCER_OK ? cli_fail_library(rc, &err, NULL)
+             : reads         ? await_launcher()
+                             : CLI_DONE;
     lseek(STDIN_FILENO, 0, SEEK_SET);
 out:
     free(where);

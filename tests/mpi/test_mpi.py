@@ -284,14 +284,14 @@ def wait_for(what, condition):
         time.sleep(0.02)
 
 
-def start_with_numbers(count, *words):
+def start_with_numbers(count, *words, given=subprocess.DEVNULL):
     """A launched program whose ranks leave their process numbers in files pid.RANK."""
     need_mpi()
     script = f'echo $$ > pid.${RANK_VARIABLE}.new && mv pid.${RANK_VARIABLE}.new pid.${RANK_VARIABLE} && exec "$@"'
     with open("out.txt", "wb") as out, open("err.txt", "wb") as err:
         # pylint: disable-next=consider-using-with
         job = subprocess.Popen([MPIRUN, *OPTIONS, "-n", str(count), "sh", "-c", script, "sh", MERCER, *words],
-                               stdout=out, stderr=err, stdin=subprocess.DEVNULL, env=SURROUNDINGS)
+                               stdout=out, stderr=err, stdin=given, env=SURROUNDINGS)
     wait_for("all ranks", lambda: all(os.path.exists(f"pid.{r}") for r in range(count)))
     return job, [int(pathlib.Path(f"pid.{r}").read_text(encoding="ascii")) for r in range(count)]
 
@@ -939,6 +939,26 @@ def pipes_that_fail_are_one_line():
     one_line(piped(text, (2, [MERCER, "fit", "-", "-m", "akfa"])), "spread over ranks", status=2)  # before it is read
     one_line(piped(text, (2, [MERCER, *call[:4], "--missing", "median"])), "mercer: missing is not possible where rows are", "--missing", status=2)
     assert not os.path.exists("my.model")
+
+
+@test
+def rows_of_an_interrupted_launcher_are_not_all_rows():
+    """It closes the pipe before it ends the ranks."""
+    make_data(rows=301)
+    pathlib.Path("my.model").write_text("old", encoding="ascii")
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
+        job, pids = start_with_numbers(2, "fit", "-", "-m", "kpca", "-k", "rbf:sigma=20", "-n", "2", "-o", "my.model",
+                                       given=subprocess.PIPE)
+        job.stdin.write(pathlib.Path("data.csv").read_bytes())
+        job.stdin.flush()
+        time.sleep(1)  # let them read it
+        job.send_signal(number)
+        assert job.wait(timeout=HANG) != 0
+        wait_for("the end of all ranks", lambda: not any(map(is_running, pids)))  # pylint: disable=cell-var-from-loop
+        job.stdin.close()
+        assert pathlib.Path("my.model").read_text(encoding="latin1") == "old", number
+        for r in range(2):
+            os.unlink(f"pid.{r}")
 
 
 # ---- models applied to rows that ranks share ----
