@@ -9,7 +9,6 @@
 #include "base/ctx.h"
 #include "data/columns.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* What a rank tells the others of its targets; names follow, each with its end. */
@@ -170,7 +169,6 @@ out:
 
 /* What each rank tells of its classes. */
 enum told { TOLD_ROWS, TOLD_NUMBERS, TOLD_WORDS, TOLD_FRACTION, TOLD_DOUBTFUL, TOLD };
-enum { NAME_SIZE = 256 }; /* of a name that is shown, which takes less */
 
 /* The lowest rank that tells this; -1: none does. */
 static int first_that_tells(const double *all, int ranks, enum told what)
@@ -181,15 +179,13 @@ static int first_that_tells(const double *all, int ranks, enum told what)
     return rank < ranks ? rank : -1;
 }
 
-/* A name that one rank has. */
-static mercer_status share_name(mercer_ctx *ctx, int root, const char *mine, char out[NAME_SIZE],
+/* A name that one rank has; *out is owned by the caller. */
+static mercer_status share_name(mercer_ctx *ctx, int root, const char *mine, char **out,
                                 mercer_error *err)
 {
-    if (ctx->comm.table.rank == root)
-        snprintf(out, NAME_SIZE, "%s", mine);
-    mercer_status rc = mercer_ctx_broadcast(ctx, out, NAME_SIZE, root, err);
-    out[NAME_SIZE - 1] = 0;
-    return rc;
+    const bool has = ctx->comm.table.rank == root;
+    int64_t total;
+    return mrc_comm_gather(ctx, mine, has ? (int64_t)strlen(mine) + 1 : 0, out, &total, err);
 }
 
 /* How many different numbers the classes of all ranks are. */
@@ -238,7 +234,7 @@ mercer_status mrc_targets_judge_together(mercer_ctx *ctx, const char *shown, con
     const double mine[TOLD] = {(double)rows, (double)kinds.numbers, (double)kinds.words,
                                kinds.fraction != NULL, doubtful != NULL};
     double *all = NULL, sums[TOLD] = {0};
-    char name[NAME_SIZE];
+    char *name = NULL, *fraction = NULL;
     bool lonely;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2(&all, ranks, TOLD, sizeof *all, err));
@@ -246,7 +242,7 @@ mercer_status mrc_targets_judge_together(mercer_ctx *ctx, const char *shown, con
     for (int k = 0; k < ranks * TOLD; k++)
         sums[k % TOLD] += all[k];
     if (sums[TOLD_DOUBTFUL] > 0) {
-        MRC_TRY(share_name(ctx, first_that_tells(all, ranks, TOLD_DOUBTFUL), doubtful, name, err));
+        MRC_TRY(share_name(ctx, first_that_tells(all, ranks, TOLD_DOUBTFUL), doubtful, &name, err));
         MRC_TRY(is_lonely(ctx, own, rows, name, &lonely, err));
         if (lonely)
             mrc_note_lonely_class(ctx, shown, name);
@@ -254,9 +250,9 @@ mercer_status mrc_targets_judge_together(mercer_ctx *ctx, const char *shown, con
     kinds.words = (int64_t)sums[TOLD_WORDS];
     kinds.numbers = (int64_t)sums[TOLD_NUMBERS];
     if (sums[TOLD_FRACTION] > 0) {
-        MRC_TRY(share_name(ctx, first_that_tells(all, ranks, TOLD_FRACTION), kinds.fraction, name,
-                           err));
-        kinds.fraction = name;
+        MRC_TRY(share_name(ctx, first_that_tells(all, ranks, TOLD_FRACTION), kinds.fraction,
+                           &fraction, err));
+        kinds.fraction = fraction;
     }
     /* Ranks may have the same numbers: to be told apart where their sum looks like too many. */
     if (ranks > 1 && kinds.numbers > mrc_usual_classes((int64_t)sums[TOLD_ROWS]))
@@ -265,6 +261,8 @@ mercer_status mrc_targets_judge_together(mercer_ctx *ctx, const char *shown, con
         mrc_class_kinds_judge(ctx, shown, origin, false, &kinds, (int64_t)sums[TOLD_ROWS], err));
 out:
     mrc_free(all);
+    mrc_free(name);
+    mrc_free(fraction);
     return rc;
 }
 

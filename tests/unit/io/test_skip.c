@@ -497,6 +497,16 @@ static void test_classes_of_all_ranks(void **state)
             put(i == ROWS - 2 && again ? "1.5,2.5,kind\n" : i % 2 ? "1.5,2.5,a\n" : "2,3,b\n");
         check_parts(put_bytes("a.csv", text, used), &o);
     }
+    /* Names that are longer than a message shows of them. */
+    static char line[1024];
+    snprintf(line, sizeof line, "2019,2020,%0600d-kind\n", 0);
+    for (int again = 0; again < 2; again++) {
+        used = 0;
+        put(line);
+        for (int i = 0; i < ROWS; i++)
+            put(i == ROWS - 2 && again ? line : i % 2 ? "1.5,2.5,a\n" : "2,3,b\n");
+        check_parts(put_bytes("a.csv", text, used), &o);
+    }
 }
 
 /* Entries in no order, and rows and columns without any. */
