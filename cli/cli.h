@@ -487,7 +487,8 @@ mercer_status cli_draw_rows(cli_app *app, const chart_subject *subject, const ch
 /* Refuse a path that is not an SVG file, or cannot be written; nothing to do for NULL. Returns 0 or
  * a status after one line. */
 int cli_check_picture(const char *command, const char *path);
-/* The first kind of picture of a model that there is something of. */
+/* The first kind of picture of a model alone that there is something of, else of its rows; NULL:
+ * none. */
 const char *cli_usual_kind(const chart_subject *subject);
 
 /* The page about a subject into path, or on standard output when that is NULL; *size, unless NULL,

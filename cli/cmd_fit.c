@@ -286,14 +286,13 @@ static mercer_status draw(cli_app *app, const mercer_model *model, const mercer_
     chart_subject subject = {.ctx = app->ctx, .model = model};
     chart_data *data = NULL;
     mercer_status rc = MERCER_OK;
-    if (set->plot)
-        rc = cli_draw(app, &subject, cli_usual_kind(&subject), set->plot, err);
-    if (rc != MERCER_OK || !set->report)
-        return rc;
-    if (table)
+    const char *kind = set->plot ? cli_usual_kind(&subject) : NULL;
+    if (table && (set->report || (set->plot && !kind)))
         rc = chart_data_new(app->ctx, model, table, NULL, &data, err);
     subject.data = data;
-    if (rc == MERCER_OK)
+    if (rc == MERCER_OK && set->plot)
+        rc = cli_draw(app, &subject, kind ? kind : "features", set->plot, err);
+    if (rc == MERCER_OK && set->report)
         rc = cli_write_page(app, &subject, set->output, set->operand[0], set->report, NULL, err);
     chart_data_free(data);
     return rc;
@@ -657,7 +656,9 @@ static const cli_option options[] = {
     CLI_FIT("components", 'n', "N", NULL, NULL),
     CLI_OPTION("output", 'o', CLI_TEXT, output, "MODEL", NULL,
                "keep the model in this file; without it only the summary is printed"),
-    CLI_OPTION_PLOT("the variance of the components, or what else there is of the model"),
+    CLI_OPTION_PLOT(
+        "the variance of the components, or what else there is of the model; its features, "
+        "where there is nothing else"),
     CLI_OPTION_REPORT,
     CLI_FIT("center", 0, "HOW", NULL, NULL),
     CLI_FIT("scale", 0, "KIND", NULL, NULL),

@@ -251,11 +251,17 @@ static int run_plot(cli_app *app)
     if (rc != MERCER_OK)
         return cli_fail_library(rc, &err, set->operand[0]);
     subject.model = model;
-    rc = data ? cli_draw_rows(app, &subject, data, set->kind ? set->kind : "features", set->output,
-                              &err)
-              : cli_draw(app, &subject, set->kind ? set->kind : cli_usual_kind(&subject),
-                         set->output, &err);
-    if (rc == MERCER_OK)
+    const char *name = set->kind ? set->kind : data ? "features" : cli_usual_kind(&subject);
+    if (data)
+        rc = cli_draw_rows(app, &subject, data, name, set->output, &err);
+    else if (name)
+        rc = cli_draw(app, &subject, name, set->output, &err);
+    if (!name)
+        status = cli_fail(CLI_FAILED,
+                          "plot: %s: there is nothing to draw of this model alone; name "
+                          "rows, too: mercer plot MODEL DATA ...",
+                          set->operand[0]);
+    else if (rc == MERCER_OK)
         cli_print_notices(app);
     else if (data && !mercer_model_column_name(model, 0))
         status = cli_fail_reading(set, rc, &err, data);

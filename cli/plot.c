@@ -20,19 +20,17 @@ int cli_check_picture(const char *command, const char *path)
 
 const char *cli_usual_kind(const chart_subject *subject)
 {
-    const char *first = NULL;
     for (int i = 0; chart_kind_at(i); i++) {
         const chart_kind *kind = chart_kind_at(i);
         chart *picture = NULL;
         if (!(kind->of & CHART_OF_MODEL))
             continue;
-        first = first ? first : kind->name;
         const mercer_status rc = chart_make(subject, kind->name, &picture, NULL);
         chart_free(picture);
         if (rc != MERCER_ERR_UNSUPPORTED) /* what else is wrong is told when it is drawn */
             return kind->name;
     }
-    return first;
+    return subject->data ? "features" : NULL;
 }
 
 mercer_status cli_draw(cli_app *app, const chart_subject *subject, const char *kind,

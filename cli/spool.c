@@ -138,21 +138,25 @@ int cli_spool(cli_app *app)
 {
     mercer_error err = {0};
     const char *inputs[INPUTS];
-    int mine = 0, first;
+    int count = 0;
+    unsigned mine = 0, first; /* a bit for each input */
     if (mercer_ctx_ranks(app->ctx) == 1)
         return CLI_DONE;
     list_inputs(&app->set, inputs);
-    for (int i = 0; i < INPUTS; i++)
-        mine += inputs[i] && is_stdin(inputs[i]);
+    for (unsigned i = 0; i < INPUTS; i++)
+        if (inputs[i] && is_stdin(inputs[i])) {
+            mine |= 1U << i;
+            count++;
+        }
     first = mine;
     const mercer_status rc = mercer_ctx_broadcast(app->ctx, &first, sizeof first, 0, &err);
     if (rc != MERCER_OK)
         return cli_fail_library(rc, &err, NULL);
     if (mine != first)
         return cli_fail(CLI_WRONG_CALL, "what is read from standard input is not what rank 0 reads "
-                                        "from there; give all ranks the same words");
-    if (mine > 1)
+                                        "from there; give all ranks the same command");
+    if (count > 1)
         return cli_fail(CLI_WRONG_CALL, "standard input is named %d times, but its bytes come once",
-                        mine);
+                        count);
     return mine ? spool(app) : CLI_DONE;
 }

@@ -56,6 +56,8 @@ struct mercer_rows {
     const mercer_prepare *gap_prepare;
     /* Rows [first, first + n) of `total` that are spread over ranks; total is 0 for all others. */
     int64_t first, total;
+    /* Two rows this near differ by no more than the rounding of their scaling; 0: as given. */
+    double blur;
 };
 
 /* Bytes of one number. */

@@ -559,6 +559,18 @@ static void apply_in_place(const mrc_scale *scale, mercer_rows *rows)
         mrc_scale_apply(scale, rows->owned, rows->n, rows->ld);
 }
 
+/* How far multiples of one row can be apart once each is scaled on its own. The length that a row
+ * is divided by is a sum of d squares, off by d/2 + 2 roundings at most, and the quotient by half a
+ * one: each row is off by (d/2 + 3) eps of its new length, two of them by (d + 6) eps. The new
+ * length is 1, or sqrt(d) with a mean that is off by as much. */
+static double blur_of(const mrc_scale *scale, int64_t d)
+{
+    const double digits = ((double)d + 8) * DBL_EPSILON;
+    return scale->kind == MRC_SCALE_UNIT          ? digits
+           : scale->kind == MRC_SCALE_ROWSTANDARD ? digits * sqrt((double)d)
+                                                  : 0;
+}
+
 mercer_status mrc_scale_rows(const mrc_scale *scale, const mercer_rows *rows, mercer_rows **out,
                              mercer_error *err)
 {
@@ -570,6 +582,7 @@ mercer_status mrc_scale_rows(const mrc_scale *scale, const mercer_rows *rows, me
                 ? mrc_rows_take(rows, NULL, rows->n, &scaled, err)
                 : mrc_rows_widen(rows, &scaled, err));
     apply_in_place(scale, scaled);
+    scaled->blur = blur_of(scale, rows->d);
     *out = scaled;
 out:
     return rc;

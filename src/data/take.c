@@ -40,8 +40,11 @@ mercer_status mrc_rows_take(const mercer_rows *rows, const int64_t *which, int64
     size_t bytes = mrc_dtype_bytes(rows->dtype), width = (size_t)rows->d * bytes;
     mercer_status rc = MERCER_OK;
     *out = NULL;
-    if (mercer_rows_is_sparse(rows))
-        return take_csr(rows, which, count, out, err);
+    if (mercer_rows_is_sparse(rows)) {
+        MRC_TRY(take_csr(rows, which, count, out, err));
+        (*out)->blur = rows->blur;
+        return rc;
+    }
     MRC_TRY(mrc_alloc2_raw(&copy, count, rows->d, bytes, err));
     for (int64_t i = 0; i < count; i++)
         memcpy(copy + (size_t)i * width, from + (size_t)((which ? which[i] : i) * rows->ld) * bytes,
@@ -51,6 +54,7 @@ mercer_status mrc_rows_take(const mercer_rows *rows, const int64_t *which, int64
         place[i] = rows->place[which ? which[i] : i];
     MRC_TRY(mrc_rows_adopt(rows->dtype, copy, count, rows->d, out, err));
     copy = NULL;
+    (*out)->blur = rows->blur;
     (*out)->pairs = rows->pairs;
     (*out)->place = place;
     place = NULL;

@@ -176,6 +176,7 @@ const mrc_kernel_def mrc_kernel_def_rq = {
               "(1 + |x-y|^2 / (2 alpha sigma^2))^-alpha", rq_params},
     .term = MRC_TERM_SQUARE,
     .unit_diagonal = true,
+    .most = 1e150, /* where squares of distances overflow, it can be far from zero */
     .scale = rq_scale,
     .value = rq_value,
     .slope = rq_slope,

@@ -244,6 +244,11 @@ static bool needs_nonnegative(const mrc_kernel_part *part)
     return part->def->nonnegative;
 }
 
+static bool has_bound(const mrc_kernel_part *part)
+{
+    return part->def->most > 0;
+}
+
 const char *mrc_kernel_name(const mrc_kernel *kernel)
 {
     return mrc_kernel_def_of(kernel)->entry.name;
@@ -324,21 +329,27 @@ mercer_status mrc_kernel_check_rows(const mrc_kernel *kernel, mercer_ctx *ctx,
         return mrc_fail(err, MERCER_ERR_DATA, "kernel %s takes dense rows, and these are sparse",
                         part->host->name);
     part = find_part(kernel, needs_nonnegative);
-    if (part && rows->packed)
+    const mrc_kernel_part *bounded = find_part(kernel, has_bound);
+    const double most = bounded ? bounded->def->most : INFINITY;
+    if ((part || bounded) && rows->packed)
         MRC_TRY(mrc_alloc(&line, rows->d, sizeof *line, err));
-    for (int64_t i = 0; part && i < rows->n; i++) {
+    for (int64_t i = 0; (part || bounded) && i < rows->n; i++) {
         int64_t start = csr->start ? csr->start[i] : 0;
         int64_t count = csr->start ? csr->start[i + 1] - start : rows->d;
         const double *x = csr->start ? csr->value + start : mrc_rows_line(rows, i, line);
-        for (int64_t k = 0; k < count; k++)
-            if (x[k] < 0)
-                MRC_FAIL_AT(err, MERCER_ERR_DATA,
-                            MRC_AT(.row = first + i + 1,
-                                   .column_number = (csr->start ? csr->column[start + k] : k) + 1),
-                            "kernel %s: row %lld column %lld is %g, and it takes values >= 0 only "
-                            "(after scaling)",
-                            part->def->entry.name, (long long)(first + i + 1),
-                            (long long)(csr->start ? csr->column[start + k] : k) + 1, x[k]);
+        for (int64_t k = 0; k < count; k++) {
+            const bool below = part && x[k] < 0;
+            if (!below && fabs(x[k]) <= most)
+                continue;
+            const int64_t column = (csr->start ? csr->column[start + k] : k) + 1;
+            char range[48] = "values >= 0 only";
+            if (!below)
+                snprintf(range, sizeof range, "values up to %g only", most);
+            MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_AT(.row = first + i + 1, .column_number = column),
+                        "kernel %s: row %lld column %lld is %g, and it takes %s (after scaling)",
+                        (below ? part : bounded)->def->entry.name, (long long)(first + i + 1),
+                        (long long)column, x[k], range);
+        }
         MRC_TRY(mrc_check_pass(ctx, i, count, err));
     }
 out:

@@ -152,12 +152,14 @@ static double distance(const mercer_rows *rows, int64_t i, int64_t j, double *sc
 }
 
 /* Median distance between the rows of a seeded sample; 1 when all of them are equal. Among many
- * duplicates the median itself may be zero: then the median of the positive distances. */
+ * duplicates the median itself may be zero, or what scaling made of zero: then the median of the
+ * distances above. */
 static mercer_status median_distance(mercer_ctx *ctx, const mercer_rows *rows, double *out,
                                      mercer_error *err)
 {
     enum { SAMPLE = 512 };
     int64_t n = mrc_rows_total(rows), size = n < SAMPLE ? n : SAMPLE, pairs = 0, positive = 0;
+    const double zero = rows->blur;
     int64_t *chosen = NULL;
     double *distances = NULL, *scratch = NULL;
     mercer_rows *sample = NULL; /* of all ranks' rows */
@@ -177,13 +179,13 @@ static mercer_status median_distance(mercer_ctx *ctx, const mercer_rows *rows, d
     for (int64_t i = 0; i < size; i++)
         for (int64_t j = 0; j < i; j++) {
             distances[pairs] = distance(rows, chosen[i], chosen[j], scratch);
-            positive += distances[pairs++] > 0;
+            positive += distances[pairs++] > zero;
         }
     *out = positive == 0 ? 1 : mrc_median(distances, pairs);
-    if (*out == 0) {
+    if (*out <= zero) {
         positive = 0;
         for (int64_t p = 0; p < pairs; p++)
-            if (distances[p] > 0)
+            if (distances[p] > zero)
                 distances[positive++] = distances[p];
         *out = mrc_median(distances, positive);
     }
@@ -210,7 +212,7 @@ static double sigma_of(const mrc_kernel_part *kernel)
 }
 
 /* Whether squares of distances overflow where the kernel is not yet zero, or vanish where it is not
- * yet one: at some 700 widths, and at 1e-8 of one. */
+ * yet one: at some 700 widths, and at 1e-8 of one. (rq, which is never zero, limits the rows.) */
 static bool is_beyond_squares(const mrc_kernel_part *kernel)
 {
     static const double least = 1e-145, most = 1e151;
@@ -224,7 +226,8 @@ mercer_status mrc_part_resolve(mrc_kernel_part *kernel, mercer_ctx *ctx, const m
     mercer_status rc = MERCER_OK;
     bool two_forms = has_two_forms(kernel);
     bool open = kernel->sigma == MRC_SIGMA_MEDIAN || kernel->sigma == MRC_SIGMA_LEARN;
-    bool from_rows = open && !(two_forms && kernel->gamma != MRC_GAMMA_OPEN);
+    bool by_gamma = two_forms && kernel->gamma != MRC_GAMMA_OPEN;
+    bool from_rows = open && !by_gamma;
     if (from_rows) {
         if (*median == 0)
             rc = median_distance(ctx, rows, median, err);
@@ -237,7 +240,7 @@ mercer_status mrc_part_resolve(mrc_kernel_part *kernel, mercer_ctx *ctx, const m
         mrc_notice(ctx, "gamma=auto is 1/%lld; leave gamma out for the median width",
                    (long long)rows->d);
     }
-    if (two_forms && kernel->gamma != MRC_GAMMA_OPEN)
+    if (by_gamma)
         kernel->sigma = sigma_of(kernel);
     else if (two_forms)
         kernel->gamma = gamma_of(kernel);
@@ -246,15 +249,15 @@ mercer_status mrc_part_resolve(mrc_kernel_part *kernel, mercer_ctx *ctx, const m
     double scale = mrc_part_scale(kernel);
     const char *what = NULL; /* overflows or vanishes */
     if (kernel->sigma != 0 && !(isfinite(scale) && scale > 0 && isfinite(kernel->sigma)))
-        what = kernel->def->width == MRC_WIDTH_INVERSE ? "1/sigma" : "1/(2 sigma^2)";
+        what = kernel->def->width == MRC_WIDTH_INVERSE ? "1/sigma" : "the factor of the square";
     else if (is_beyond_squares(kernel))
         what = "squares of distances";
     if (what)
-        rc =
-            mrc_fail(err, from_rows ? MERCER_ERR_DATA : MERCER_ERR_ARGUMENT,
-                     "kernel %s: sigma=%g%s makes %s overflow or vanish%s", kernel->def->entry.name,
-                     kernel->sigma, from_rows ? ", the median distance between rows," : "", what,
-                     from_rows ? "; scale the columns" : "");
+        rc = mrc_fail(err, from_rows ? MERCER_ERR_DATA : MERCER_ERR_ARGUMENT,
+                      "kernel %s: %s=%g%s makes %s overflow or vanish%s", kernel->def->entry.name,
+                      by_gamma ? "gamma" : "sigma", by_gamma ? kernel->gamma : kernel->sigma,
+                      from_rows ? ", the median distance between rows," : "", what,
+                      from_rows ? "; scale the columns" : "");
     return rc;
 }
 

@@ -36,9 +36,10 @@ struct mrc_kernel_def {
     mrc_term term;
     mrc_row_form rows;
     mrc_width width;
-    bool nonnegative;                                             /* takes values >= 0 only */
-    bool unit_diagonal;                                           /* k(x, x) is 1 */
-    double max_abs;                                               /* as mrc_kernel_max_abs() */
+    bool nonnegative;   /* takes values >= 0 only */
+    bool unit_diagonal; /* k(x, x) is 1 */
+    double max_abs;     /* as mrc_kernel_max_abs() */
+    double most;        /* takes values up to it only; 0: all whose kernel values are numbers */
     bool (*semidefinite)(const mrc_kernel_part *part);            /* NULL: always */
     double (*rank_limit)(const mrc_kernel_part *part, int64_t d); /* NULL: infinite */
     /* The factor of the sum, which must be a number; NULL: gamma. */

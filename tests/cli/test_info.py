@@ -91,6 +91,9 @@ def test_independent_components_have_no_shares():
                 assert "eigenvalue" not in text and "share" not in text and "%" not in text, text
                 assert "of the variance" not in text, text
         refused("plot", "x.model", "--kind", "spectrum", "-o", "x.svg", says=["has no spectrum", "kica"])
+        refused("plot", "x.model", "-o", "x.svg", says=["nothing to draw of this model alone", "mercer plot MODEL DATA"])
+        mercer(*words, "-n", 2, "--plot", "y.svg", "--report", "y.html")
+        assert "feature 2" in pathlib.Path("y.svg").read_text()
         mercer("plot", "x.model", "x.csv", "-o", "x.svg")
         mercer("report", "x.model", "x.csv", "-o", "x.html")
         for path in ("x.svg", "x.html"):

@@ -2,6 +2,7 @@
 /* The kernels as text, what they claim about themselves, and digits where distances are small. */
 #include "support.h"
 
+#include "data/scale.h"
 #include "gram/gram.h"
 
 #include <float.h>
@@ -573,6 +574,75 @@ static void test_kernel_median_of_a_sample(void **state)
     }
 }
 
+/* Most rows are multiples of one, and the others of another: what rounding puts between multiples
+ * is no width. Rows that are not multiples have their median all the same. */
+static void test_kernel_median_of_multiples(void **state)
+{
+    enum { N = 60, MOST = 100 };
+    static const char *const scalings[] = {"unit", "rowstandard"};
+    static const int64_t columns[] = {2, 3, 7, 20, MOST};
+    int64_t all[N];
+    double x[N * MOST];
+    (void)state;
+    for (int64_t i = 0; i < N; i++)
+        all[i] = i;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        const int64_t d = columns[seed % 5], others = 1 + (int64_t)(seed % 11);
+        const bool unit = seed % 2, sparse = unit && seed % 4 == 1, multiples = seed % 3;
+        mercer_ctx *ctx = new_ctx(1);
+        mrc_scale scale = {0};
+        mrc_scale_kind kind;
+        mrc_rng rng;
+        mrc_rng_seed(&rng, seed);
+        for (int64_t i = 0; i < N; i++) {
+            const int64_t as = !multiples || i == 0 ? -1 : i > N - others - 1 ? N - 1 : 0;
+            const double factor = exp(3 * mrc_rng_normal(&rng));
+            for (int64_t k = 0; k < d; k++)
+                x[i * d + k] = as == 0 ? factor * x[k] : mrc_rng_normal(&rng);
+            for (int64_t k = 0; as > 0 && k < d && i > N - others; k++)
+                x[i * d + k] = factor * x[(N - others) * d + k];
+        }
+        mercer_rows *rows = sparse ? sparse_copy(x, N, d) : view(ctx, x, N, d), *scaled = NULL;
+        assert_ok(mrc_scale_parse(scalings[!unit], &kind, err));
+        assert_ok(mrc_scale_fit(&scale, kind, rows, err));
+        assert_ok(mrc_scale_rows(&scale, rows, &scaled, err));
+        mrc_scale_apply(&scale, x, N, d);
+        const int64_t ends[] = {0, N - 1};
+        const double plain = multiples ? plain_median(x, d, ends, 2) : plain_median(x, d, all, N);
+        const double found = median_width(scaled, "rbf", seed);
+        if (!(fabs(found - plain) <= 1e-12 * plain))
+            fail_msg("seed %d: sigma=median is %g, not %g", (int)seed, found, plain);
+        mrc_scale_destroy(&scale);
+        mercer_rows_free(scaled);
+        mercer_rows_free(rows);
+        mercer_ctx_free(ctx);
+    }
+}
+
+/* Of rq no value is zero to rounding, so that squares which overflow would be wrong ones. */
+static void test_kernel_rq_takes_no_huge_values(void **state)
+{
+    static const char *const specs[] = {"rq:sigma=1e148,alpha=0.01", "linear + rq:sigma=1"};
+    const double fits[] = {0, 1e150, -1e150, 3}, too_large[] = {0, 1, 2, -1e155};
+    (void)state;
+    mercer_ctx *ctx = new_ctx(1);
+    for (int sparse = 0; sparse < 2; sparse++)
+        for (size_t k = 0; k < sizeof specs / sizeof *specs; k++) {
+            mercer_rows *good = sparse ? sparse_copy(fits, 2, 2) : view(ctx, fits, 2, 2);
+            mercer_rows *bad = sparse ? sparse_copy(too_large, 2, 2) : view(ctx, too_large, 2, 2);
+            mrc_kernel kernel;
+            mercer_error why = {0};
+            assert_ok(mrc_kernel_parse(&kernel, specs[k], err));
+            assert_ok(mrc_kernel_check_rows(&kernel, ctx, good, 0, err));
+            assert_int_equal(mrc_kernel_check_rows(&kernel, ctx, bad, 10, &why), MERCER_ERR_DATA);
+            assert_string_equal(why.text, "kernel rq: row 12 column 2 is -1e+155, and it takes "
+                                          "values up to 1e+150 only (after scaling)");
+            mercer_rows_free(good);
+            mercer_rows_free(bad);
+        }
+    mercer_ctx_free(ctx);
+}
+
 /* rbf, or exponential, of two rows. */
 static double expected_value(const double *x, int64_t d, int64_t i, int64_t j, double width,
                              int exponential)
@@ -675,6 +745,8 @@ int main(void)
         cmocka_unit_test(test_kernel_parts_share_the_median),
         cmocka_unit_test(test_kernel_median_is_the_median),
         cmocka_unit_test(test_kernel_median_of_a_sample),
+        cmocka_unit_test(test_kernel_median_of_multiples),
+        cmocka_unit_test(test_kernel_rq_takes_no_huge_values),
         cmocka_unit_test(test_kernel_median_at_any_scale),
         cmocka_unit_test(test_kernel_median_beside_large_constants),
     };
