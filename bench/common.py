@@ -73,9 +73,9 @@ class Bench:
         return self.run([self.program("bench_mercer"), data, method, kernel, components, center, store,
                          threads, repeats, memory, *([new] if new else []), *options], threads, 300)[0]
 
-    def sklearn_fit(self, data, method, gamma, components, threads, repeats, new=None, cap=120):
+    def sklearn_fit(self, data, method, gamma, components, threads, repeats, new=None, cap=120, python=PYTHON):
         """(answer, wall seconds) of peer_sklearn.py."""
-        return self.run([PYTHON, BENCH / "peer_sklearn.py", method, data, gamma, components, threads,
+        return self.run([python, BENCH / "peer_sklearn.py", method, data, gamma, components, threads,
                          repeats, *([new] if new else [])], threads, cap)
 
 
@@ -178,6 +178,16 @@ def rough_images(quick):
         down, right = random.integers(0, 5, 2)
         image[down:down + 24, right:right + 24] = np.kron(small[random.integers(len(small))], np.ones((3, 3)))
     return (large + 0.2 * random.normal(size=large.shape)).astype(np.float32).reshape(rows, -1)
+
+
+def newest_python(build):
+    """A Python with the newest scikit-learn; None where it cannot be had."""
+    done = subprocess.run([BENCH.parent / "tools" / "newest-python", build / "python" / "tests" / "newest"],
+                          stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        print(f"  left out: the newest scikit-learn: {done.stdout.strip()}", file=sys.stderr, flush=True)
+        return None
+    return done.stdout.strip()
 
 
 def measure_limits(bench):
