@@ -21,7 +21,7 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from harness import program, run_tests, test  # noqa: E402
 from hosts import ADDRESSES, NETWORK, hosts, need, on_host  # noqa: E402
-from ranks import SURROUNDINGS, without_times  # noqa: E402
+from ranks import SURROUNDINGS, all_end_soon, without_times  # noqa: E402
 
 MERCER = program()
 KIND = sys.argv.pop(2)
@@ -122,11 +122,7 @@ def a_rank_killed_on_the_other_host_ends_all():
             time.sleep(.02)
         time.sleep(1)
         os.kill(int(files[-1].name.split(".")[-1]), signal.SIGKILL)  # host2
-        assert job.wait(timeout=HANG) != 0
-        for path in files:
-            while os.path.exists(f"/proc/{path.name.split('.')[-1]}/exe"):
-                assert time.monotonic() < end, f"{path.name} goes on"
-                time.sleep(.02)
+        assert all_end_soon(job, [int(path.name.split(".")[-1]) for path in files], "rank on the other host killed") != 0
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 """The program as several ranks of an MPI: test_mpi.py MERCER openmpi|mpich [WORD...] [-jN]
 
 Outputs of any number of ranks are those of one, byte for byte; whatever one rank meets with, all of them end, with one
-line of ours. A launcher that waits for two minutes is taken for a hang.
+line of ours. A launcher that waits for two minutes is taken for a hang; where a rank is killed, or fails beside others that
+have work for hours, ten seconds are (SOON in ranks.py), and the seconds are printed.
 """
 import gzip
 import json
@@ -20,7 +21,7 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from harness import Skip, program, run_tests, test  # noqa: E402
-from ranks import LAUNCHER_OPTIONS, SURROUNDINGS, launcher, without_times  # noqa: E402
+from ranks import LAUNCHER_OPTIONS, SOON, SURROUNDINGS, all_end_soon, launcher, took, without_times  # noqa: E402
 
 MERCER = program()
 KIND = sys.argv.pop(2)
@@ -43,9 +44,11 @@ class Done:
     """What a launched program came to."""
 
     def __init__(self, words, env=None, given=b""):
+        start = time.monotonic()
         with open("out.txt", "wb") as out, open("err.txt", "wb") as err:
             done = subprocess.run(list(map(str, words)), stdout=out, stderr=err, input=given, check=False,
                                   timeout=HANG, env=dict(SURROUNDINGS, **(env or {})))
+        self.seconds = time.monotonic() - start
         self.status = done.returncode
         self.out = pathlib.Path("out.txt").read_text(encoding="utf-8")
         self.err = pathlib.Path("err.txt").read_text(encoding="utf-8")
@@ -117,6 +120,7 @@ def make_data(name="data.csv", rows=61, seed=1):
 
 
 TUNED = ["evaluate", "data.csv", "-m", "kpls", "--tune", "kernel.sigma=0.25:4:*2", "-n", "3"]
+LONG = ["evaluate", "data.csv", "-m", "kpls", "--repeats", "100000", "--tune", "kernel.sigma=0.25:4:*1.1"]  # hours
 
 
 def compare_with_one(words, files=()):
@@ -241,17 +245,23 @@ def errors_of_folds_are_those_of_one():
 def a_failing_rank_ends_all():
     make_data()
     make_data("other.csv", seed=2)
-    words = [MERCER, *TUNED]
+    words = [MERCER, *LONG]
+    gone = [MERCER, "evaluate", "nothing.csv", *LONG[2:]]
+    other = [MERCER, "evaluate", "other.csv", *LONG[2:]]
+
+    def ends(first, last, *says):
+        done = together(first, last)
+        one_line(done, *says)
+        took(done.seconds, f"{says[0]}, with the start of the launcher", 2 * SOON)
+
     for count in (1, 2):
         for last in (1, 2):
-            gone = [MERCER, "evaluate", "nothing.csv", *TUNED[2:]]
-            one_line(together((count, words), (last, gone)), f"rank {count}: nothing.csv: cannot open")
-    other = [MERCER, "evaluate", "other.csv", *TUNED[2:]]
-    one_line(together((2, words), (1, other)), "rank 2: the rows, the options or the seed are not those of rank 0")
-    one_line(together((2, words), (1, [*words, "--seed", "7"])), "rank 2: the rows, the options or the seed")
-    one_line(together((2, words), (1, [*words, "--frob"])), "rank 2: evaluate: unknown option --frob")
+            ends((count, words), (last, gone), f"rank {count}: nothing.csv: cannot open")
+    ends((2, words), (1, other), "rank 2: the rows, the options or the seed are not those of rank 0")
+    ends((2, words), (1, [*words, "--seed", "7"]), "rank 2: the rows, the options or the seed")
+    ends((2, words), (1, [*words, "--frob"]), "rank 2: evaluate: unknown option --frob")
     # the first rank fails: its line is its own
-    one_line(together((1, [MERCER, "evaluate", "nothing.csv", *TUNED[2:]]), (2, words)), "mercer: nothing.csv: cannot open")
+    ends((1, gone), (2, words), "mercer: nothing.csv: cannot open")
 
 
 @test
@@ -268,13 +278,6 @@ def different_processors_get_a_note():
     assert any("ranks run on processors of different kinds" in text for text in told["notices"]), told["notices"]
     assert abs(told["mean"] - plain["mean"]) < 1e-9
     assert not any("different kinds" in text for text in json.loads(ranks(3, *words[1:]).out)["notices"])
-
-
-def is_running(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii").split(")")[-1].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def wait_for(what, condition):
@@ -296,9 +299,6 @@ def start_with_numbers(count, *words, given=subprocess.DEVNULL):
     return job, [int(pathlib.Path(f"pid.{r}").read_text(encoding="ascii")) for r in range(count)]
 
 
-LONG = ["evaluate", "data.csv", "-m", "kpls", "--repeats", "100000", "--tune", "kernel.sigma=0.25:4:*1.1"]
-
-
 @test
 def a_killed_rank_ends_all():
     make_data()
@@ -307,8 +307,7 @@ def a_killed_rank_ends_all():
             job, pids = start_with_numbers(3, *LONG, "--save-predictions", "p.csv")
             time.sleep(pause)  # anywhere, from MPI's start on
             os.kill(pids[victim], signal.SIGKILL)
-            assert job.wait(timeout=HANG) != 0
-            wait_for("the end of all ranks", lambda: not any(map(is_running, pids)))
+            assert all_end_soon(job, pids, f"rank {victim} killed after {pause} s") != 0
             assert not [name for name in os.listdir(".") if "p.csv" in name], os.listdir(".")
             for r in range(3):
                 os.unlink(f"pid.{r}")
@@ -320,8 +319,7 @@ def an_interrupted_launcher_ends_all():
     job, pids = start_with_numbers(3, *LONG)
     time.sleep(0.5)
     job.send_signal(signal.SIGTERM)
-    assert job.wait(timeout=HANG) != 0
-    wait_for("the end of all ranks", lambda: not any(map(is_running, pids)))
+    assert all_end_soon(job, pids, "launcher interrupted") != 0
 
 
 def journal_lines():
@@ -339,9 +337,7 @@ def a_killed_run_goes_on_by_its_journal():
         job, pids = start_with_numbers(count, *words, "--journal", "j")
         wait_for("trials", lambda: journal_lines() > known + 40 or job.poll() is not None)
         os.kill(pids[-1], signal.SIGKILL)
-        job.wait(timeout=HANG)
-        wait_for("the end of all ranks", lambda: not any(map(is_running, pids)))  # pylint: disable=cell-var-from-loop
-        assert job.returncode != 0, "it was too fast to be killed"
+        assert all_end_soon(job, pids, f"rank {count - 1} of {count} killed") != 0, "it was too fast to be killed"
         known = journal_lines()
         assert known > 40, known
         kept = {path: path.read_bytes() for path in pathlib.Path(".").glob("j.*")}
@@ -832,8 +828,7 @@ def a_killed_rank_ends_a_spread_fit():
         job, pids = start_with_numbers(3, "fit", *kpca("rbf:sigma=2"), "--tolerance", "1e-9", "--store", "lowrank", "-o", "my.model")
         time.sleep(1.5)
         os.kill(pids[victim], signal.SIGKILL)
-        assert job.wait(timeout=HANG) != 0
-        wait_for("the end of all ranks", lambda: not any(map(is_running, pids)))  # pylint: disable=cell-var-from-loop
+        assert all_end_soon(job, pids, f"rank {victim} killed") != 0
         # the lock of a killed writer is the next one's
         left = [name for name in os.listdir(".") if "my.model" in name and not name.endswith("lock")]
         assert not left, left
@@ -953,8 +948,7 @@ def rows_of_an_interrupted_launcher_are_not_all_rows():
         job.stdin.flush()
         time.sleep(1)  # let them read it
         job.send_signal(number)
-        assert job.wait(timeout=HANG) != 0
-        wait_for("the end of all ranks", lambda: not any(map(is_running, pids)))  # pylint: disable=cell-var-from-loop
+        assert all_end_soon(job, pids, f"launcher ended by {number.name}") != 0
         job.stdin.close()
         assert pathlib.Path("my.model").read_text(encoding="latin1") == "old", number
         for r in range(2):
@@ -1200,8 +1194,7 @@ def a_killed_rank_leaves_no_features():
         job, pids = start_with_numbers(3, "transform", "features.model", "rows.npy", "-o", "f.npy")
         wait_for("the first rows", lambda: [name for name in os.listdir(".") if "f.npy" in name] or job.poll() is not None)
         os.kill(pids[victim], signal.SIGKILL)
-        assert job.wait(timeout=HANG) != 0
-        wait_for("the end of all ranks", lambda: not any(map(is_running, pids)))  # pylint: disable=cell-var-from-loop
+        assert all_end_soon(job, pids, f"rank {victim} killed") != 0
         assert not os.path.exists("f.npy")  # a launcher that asks nobody to end leaves a hidden file, as kill -9 does
         for r in range(3):
             os.unlink(f"pid.{r}")
