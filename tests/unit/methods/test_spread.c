@@ -5,7 +5,7 @@
  * `test_spread all` compares every fit on 1, 2, 3, 4 and 7 ranks. Without a word the first fit of a
  * method and kind of rows is compared on all of them, each other one on one of these numbers, the
  * next on another; fits of many rows and long searches are left out, and fewer of the calls that
- * can fail do. `test_spread all NAME` runs one test. */
+ * can fail do. Ranks have one thread or two, in turns. `test_spread all NAME` runs one test. */
 #include "ranks.h"
 
 #include "base/strips.h"
@@ -222,27 +222,45 @@ static void run_fit(struct spread_fit *f, int size, int threads, struct rank *ra
     run_ranks(&world, ranks, fit_here);
 }
 
+enum { SIZES = 5, MOST_THREADS = 2 };
+static const int rank_counts[SIZES] = {3, 7, 2, 4, 1};
+static int64_t met[SIZES][MOST_THREADS]; /* fits that were compared */
+
+/* The numbers of threads take turns from fit to fit, and from one number of ranks to the next. */
 static void check_fit(struct spread_fit f)
 {
-    enum { SIZES = 5 };
-    static const int sizes[SIZES] = {3, 7, 2, 4, 1}, threads[SIZES] = {2, 1, 1, 1, 1};
     static const struct entries *kind; /* of rows, and the method, of the fit before */
     static const char *method = "";
     static size_t fits;
-    const size_t turn = fits++ % SIZES;
+    const size_t turn = fits % SIZES, round = fits / SIZES;
     const bool whole = all_of_it || strcmp(f.method, method) != 0 || !f.sparse != !kind;
     method = f.method;
     kind = f.sparse;
+    fits++;
     fit_alone(&f, 2);
     for (size_t s = whole ? 0 : turn; s < (whole ? SIZES : turn + 1); s++) {
         struct rank ranks[MAX_RANKS] = {0};
-        run_fit(&f, sizes[s], threads[s], ranks);
-        for (int r = 0; r < sizes[s]; r++)
+        const int size = rank_counts[s], more = (int)((round + turn + s) % MOST_THREADS);
+        run_fit(&f, size, 1 + more, ranks);
+        for (int r = 0; r < size; r++)
             if (ranks[r].rc != MERCER_OK)
                 fail_msg("%s %s, %lld rows, %d ranks, rank %d: %s", f.method, f.kernel,
-                         (long long)f.n, sizes[s], r, ranks[r].why.text);
+                         (long long)f.n, size, r, ranks[r].why.text);
+        met[s][more]++;
     }
     mercer_free(f.bytes);
+}
+
+/* Runs after all others. */
+static void test_all_ranks_and_threads_were_met(void **state)
+{
+    (void)state;
+    for (int s = 0; s < SIZES; s++)
+        for (int more = 0; more < MOST_THREADS; more++) {
+            printf("%lld fits on %d rank%s with %d thread%s\n", (long long)met[s][more],
+                   rank_counts[s], rank_counts[s] > 1 ? "s" : "", 1 + more, more ? "s" : "");
+            assert_true(met[s][more] > 0);
+        }
 }
 
 static float *as_floats(const double *x, int64_t count)
@@ -1955,6 +1973,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_part_is_not_taken_for_all),
         cmocka_unit_test(test_calls_must_be_the_same),
         cmocka_unit_test(test_failures_end_all_ranks),
+        cmocka_unit_test(test_all_ranks_and_threads_were_met),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
