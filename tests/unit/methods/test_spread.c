@@ -5,12 +5,15 @@
  * `test_spread all` compares every fit on 1, 2, 3, 4 and 7 ranks. Without a word the first fit of a
  * method and kind of rows is compared on all of them, each other one on one of these numbers, the
  * next on another; fits of many rows and long searches are left out, and fewer of the calls that
- * can fail do. Ranks have one thread or two, in turns. `test_spread all NAME` runs one test. */
+ * can fail do. Ranks have one thread or two, in turns. `test_spread all NAME` runs one test.
+ *
+ * `test_spread every` makes each allocation and each exchange of a rank fail, one after the other,
+ * in a fit of every kind: some minutes. */
 #include "ranks.h"
 
 #include "base/strips.h"
 
-static bool all_of_it;
+static bool all_of_it, every;
 
 /* Sparse rows: those of a table, or of a part of it. */
 struct entries {
@@ -175,7 +178,7 @@ static mercer_status fit_here(struct rank *rank, mercer_ctx *ctx, mercer_error *
     mercer_model *model = NULL;
     void *bytes = NULL;
     size_t size = 0;
-    int64_t first = 0, count = 0;
+    int64_t first = 0, count = 0, left = -1;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mercer_ctx_set_threads(ctx, f->threads, err));
     MRC_TRY(mercer_ctx_part(ctx, f->n, &first, &count, err));
@@ -187,6 +190,7 @@ static mercer_status fit_here(struct rank *rank, mercer_ctx *ctx, mercer_error *
     options.landmarks = landmarks;
     MRC_TRY(mercer_ctx_agree(ctx, rc, err));
     rc = mercer_fit(ctx, &options, rows, targets, &model, &report, err);
+    left = mrc_alloc_fail_here(-1); /* of what follows none fails */
     if (f->sent)
         f->sent[rank->rank] = mercer_ctx_sent(ctx);
     if (rc != MERCER_OK || !f->bytes)
@@ -202,6 +206,8 @@ static mercer_status fit_here(struct rank *rank, mercer_ctx *ctx, mercer_error *
     assert_true(is_same(report.reconstruction_error, f->report.reconstruction_error));
     assert_true(is_same(report.residual, f->report.residual));
 out:
+    if (left >= 0)
+        (void)mrc_alloc_fail_here(left);
     mercer_free(bytes);
     mercer_model_free(model);
     mercer_targets_free(targets);
@@ -1844,41 +1850,72 @@ static void test_calls_must_be_the_same(void **state)
 
 /* ---- failures ---- */
 
-/* Every allocation of a rank fails in turn, and so does every exchange: all ranks end. */
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* What fails on one rank: its allocation k, or its exchange k. */
+enum failing { AN_ALLOCATION, AN_EXCHANGE };
+
+/* Fail once, and say whether it came to that: all ranks end then with an error, and have nothing
+ * left; else all have the model of one rank. */
+static bool fail_once(struct spread_fit *f, enum failing what, int size, int failing, int64_t k)
+{
+    struct rank_world world = {
+        .size = size, .fail_rank = what == AN_EXCHANGE ? failing : -1, .fail_call = k};
+    struct rank ranks[MAX_RANKS] = {0};
+    const int64_t live = mrc_alloc_live();
+    for (int r = 0; r < size; r++) {
+        ranks[r].fail_alloc = what == AN_ALLOCATION && r == failing ? k : -1;
+        ranks[r].arg = f;
+    }
+    run_ranks(&world, ranks, fit_here);
+    const bool failed = what == AN_ALLOCATION ? ranks[failing].alloc_failed : world.lost;
+    const mercer_status its = what == AN_ALLOCATION ? MERCER_ERR_MEMORY : MERCER_ERR_IO;
+    for (int r = 0; r < size; r++) {
+        const struct rank *rank = &ranks[r];
+        const mercer_status expected = !failed ? MERCER_OK : r == failing ? its : MERCER_ERR_PEER;
+        if (rank->rc != expected || (failed && (rank->why.code != expected || !rank->why.text[0])))
+            fail_msg("%s, %s %lld of rank %d: rank %d has %d (%d) '%s'", f->method,
+                     what == AN_ALLOCATION ? "allocation" : "exchange", (long long)k, failing, r,
+                     (int)rank->rc, (int)rank->why.code, rank->why.text);
+    }
+    if (mrc_alloc_live() != live)
+        fail_msg("%s, %s %lld of rank %d: %lld blocks are left", f->method,
+                 what == AN_ALLOCATION ? "allocation" : "exchange", (long long)k, failing,
+                 (long long)(mrc_alloc_live() - live));
+    return failed;
+}
+
+static int64_t failures[2];
+
+/* Allocations of a rank fail in turn, and so do exchanges: all of the first, some of the others; of
+ * `every` all of one rank, which is another one in the next fit. */
 static void fail_everywhere(struct spread_fit f)
 {
     enum { SIZE = 3 };
+    static int turn;
     const int64_t share = all_of_it ? 8 : 2;
-    for (int failing = 0; failing < SIZE; failing++) {
-        bool failed = true;
-        for (int64_t k = 0; failed; k += 1 + k / share) { /* all of the first, some of the others */
-            struct rank_world world = {.size = SIZE, .fail_rank = -1};
-            struct rank ranks[MAX_RANKS] = {0};
-            for (int r = 0; r < SIZE; r++) {
-                ranks[r].fail_alloc = r == failing ? k : -1;
-                ranks[r].arg = &f;
-            }
-            run_ranks(&world, ranks, fit_here);
-            failed = ranks[failing].alloc_failed;
-            for (int r = 0; r < SIZE; r++)
-                if ((ranks[r].rc != MERCER_OK) != failed)
-                    fail_msg("allocation %lld of rank %d: rank %d has %d: %s", (long long)k,
-                             failing, r, (int)ranks[r].rc, ranks[r].why.text);
+    const int only = turn++ % SIZE;
+    const double start = seconds();
+    int64_t calls[2] = {0};
+    fit_alone(&f, 1);
+    for (int failing = 0; failing < SIZE; failing++)
+        for (int what = AN_ALLOCATION; what <= AN_EXCHANGE && (!every || failing == only); what++) {
+            int64_t k = 0;
+            for (; fail_once(&f, (enum failing)what, SIZE, failing, k); failures[what]++)
+                k += every ? 1 : 1 + k / share;
+            calls[what] = k;
         }
-        failed = true;
-        for (int64_t k = 0; failed; k += 1 + k / share) {
-            struct rank_world world = {.size = SIZE, .fail_rank = failing, .fail_call = k};
-            struct rank ranks[MAX_RANKS] = {0};
-            for (int r = 0; r < SIZE; r++) {
-                ranks[r].fail_alloc = -1;
-                ranks[r].arg = &f;
-            }
-            run_ranks(&world, ranks, fit_here);
-            failed = world.lost;
-            for (int r = 0; r < SIZE; r++)
-                assert_true((ranks[r].rc != MERCER_OK) == failed);
-        }
-    }
+    if (every)
+        printf("%s%s, rank %d: %lld allocations, %lld exchanges, %.0f s\n", f.method,
+               f.sparse ? ", sparse rows" : "", only, (long long)calls[AN_ALLOCATION],
+               (long long)calls[AN_EXCHANGE], seconds() - start);
+    fflush(stdout);
+    mercer_free(f.bytes);
 }
 
 static void test_failures_end_all_ranks(void **state)
@@ -1935,6 +1972,8 @@ static void test_failures_end_all_ranks(void **state)
                                             .landmarks = fits[k].landmarks ? x : NULL,
                                             .landmark_count = fits[k].landmarks,
                                             .threads = 1});
+    printf("%lld allocations and %lld exchanges failed\n", (long long)failures[AN_ALLOCATION],
+           (long long)failures[AN_EXCHANGE]);
     free_entries(&e);
     free(x);
     free(codes);
@@ -1943,7 +1982,10 @@ static void test_failures_end_all_ranks(void **state)
 int main(int argc, char **argv)
 {
     all_of_it = argc > 1 && strcmp(argv[1], "all") == 0;
-    if (argc > 2)
+    every = argc > 1 && strcmp(argv[1], "every") == 0;
+    if (every)
+        cmocka_set_test_filter("test_failures_end_all_ranks");
+    else if (argc > 2)
         cmocka_set_test_filter(argv[2]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_few_rows),
