@@ -634,10 +634,53 @@ def fit_of_few_rows_as_one():
 def fit_of_text_as_one():
     make_data("data.csv", 3001)
     models_are_those_of_one(["data.csv", "-m", "kpca", "-k", "rbf:sigma=20", "-n", "4", "--scale", "standard"], threads=[1])
-    np.savez("rows.npz", np.loadtxt("data.csv", delimiter=",", skiprows=1, usecols=(0, 1, 2)))
-    models_are_those_of_one(["rows.npz", "-m", "pca", "-n", "2"], (3,), [1])
-    subprocess.run(["gzip", "-k", "data.csv"], check=True)
-    models_are_those_of_one(["data.csv.gz", "-m", "pca", "-n", "2"], (3,), [1])
+
+
+def write_containers(x):
+    """The same numbers in formats of which a rank cannot read its own rows alone: the files."""
+    import h5py  # pylint: disable=import-outside-toplevel
+    import scipy.io  # pylint: disable=import-outside-toplevel
+    import scipy.sparse  # pylint: disable=import-outside-toplevel
+    np.savez("rows.npz", x)
+    np.savez_compressed("packed.npz", x)
+    np.save("rows.npy", x)
+    subprocess.run(["gzip", "rows.npy"], check=True)
+    np.savetxt("rows.csv", x, delimiter=",", fmt="%.17g", header="a,b,c", comments="")
+    subprocess.run(["gzip", "rows.csv"], check=True)
+    with gzip.open("rows.svm.gz", "wt", encoding="ascii") as out:
+        for i, row in enumerate(x):
+            print(i % 3, *(f"{j + 1}:{float(value)!r}" for j, value in enumerate(row)), file=out)
+    scipy.io.savemat("five.mat", {"x": x})
+    scipy.io.savemat("packed.mat", {"x": x}, do_compression=True)
+    scipy.io.savemat("sparse.mat", {"x": scipy.sparse.csc_matrix(x)})
+    scipy.io.mmwrite("array.mtx", x, precision=17)
+    with h5py.File("seven.mat", "w", userblock_size=512) as file:  # version 7.3: HDF5 behind a header, arrays transposed
+        file["x"] = x.T
+        text = h5py.h5t.C_S1.copy()
+        text.set_size(6)
+        h5py.h5a.create(file["x"].id, b"MATLAB_class", text, h5py.h5s.create(h5py.h5s.SCALAR)).write(np.array(b"double"), mtype=text)
+    with open("seven.mat", "r+b") as file:
+        file.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
+    with h5py.File("rows.h5", "w") as file:
+        file["x"] = x
+    with h5py.File("packed.h5", "w") as file:
+        file.create_dataset("x", data=x, chunks=(100, 2), compression="gzip")
+    return ("rows.npz", "packed.npz", "rows.npy.gz", "rows.csv.gz", "rows.svm.gz", "five.mat", "packed.mat", "seven.mat", "sparse.mat",
+            "array.mtx", "rows.h5", "packed.h5")
+
+
+@test
+def fit_of_every_container_as_one():
+    """On 2 and on 3 ranks, of which each file meets one with Open MPI and the other with MPICH."""
+    need_mpi()
+    try:
+        files = write_containers(np.random.default_rng(4).normal(size=(3001, 3)))
+    except ImportError as error:
+        raise Skip(str(error)) from None
+    for i, name in enumerate(files):
+        more = ["--label", "label"] if ".svm" in name else [] if name == "sparse.mat" else ["--scale", "standard"]
+        words = [name, "-m", "kpca", "-k", "rbf:sigma=9", "-n", "3", *more]
+        models_are_those_of_one(words, [2 + (i + (KIND == "mpich")) % 2], [1 + i // 2 % 2])
 
 
 def make_sparse(name, rows, labels=("yes", "no", "perhaps"), seed=3, columns=30):
