@@ -33,7 +33,9 @@ struct rank_world {
     pthread_mutex_t lock;
     pthread_cond_t moved;
     int arrived;
-    int64_t exchanges; /* that are done */
+    int64_t exchanges; /* that are done, */
+    int64_t choices;   /* and those of them that broadcast this number of bytes: */
+    int64_t choice_bytes;
     bool lost;
     struct rank_call calls[MAX_RANKS];
     int64_t made[MAX_RANKS]; /* calls of each rank */
@@ -77,6 +79,7 @@ static inline void ranks_exchange(struct rank_world *w)
         if (r != first->root)
             memcpy(w->calls[r].data, w->calls[first->root].data, (size_t)first->count);
     w->arrived = 0;
+    w->choices += !first->values && first->count == w->choice_bytes;
     w->exchanges++;
     pthread_cond_broadcast(&w->moved);
 }
@@ -152,6 +155,7 @@ static inline void run_ranks(struct rank_world *w, struct rank *ranks,
     pthread_cond_init(&w->moved, NULL);
     w->arrived = 0;
     w->exchanges = 0;
+    w->choices = 0;
     w->lost = false;
     memset(w->made, 0, sizeof w->made);
     for (int r = 0; r < w->size; r++) {

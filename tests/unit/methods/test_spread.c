@@ -216,16 +216,23 @@ out:
     return rc;
 }
 
+/* What the ranks of the last fit had to exchange: how often, and steps of a factor, whose pivots
+ * rank 0 broadcasts. */
+static int64_t exchanges_made, steps_made;
+
 /* On as many ranks as are told, all with the same outcome. */
 static void run_fit(struct spread_fit *f, int size, int threads, struct rank *ranks)
 {
-    struct rank_world world = {.size = size, .fail_rank = -1};
+    enum { PIVOTS = 8 + 16 * 8 + 16 * 16 * 8 };
+    struct rank_world world = {.size = size, .fail_rank = -1, .choice_bytes = PIVOTS};
     f->threads = threads;
     for (int r = 0; r < size; r++) {
         ranks[r].fail_alloc = -1;
         ranks[r].arg = f;
     }
     run_ranks(&world, ranks, fit_here);
+    exchanges_made = world.exchanges;
+    steps_made = world.choices;
 }
 
 enum { SIZES = 5, MOST_THREADS = 2 };
@@ -1427,14 +1434,68 @@ static void test_what_features_send(void **state)
     free(y);
 }
 
-static void check_sent(const struct spread_fit *f, int size, double expected, double slack)
+/* ---- bytes that are sent: the tables of docs/scale-out.md, added up ---- */
+
+/* What a fit sends on these ranks, without the 16 bytes by which they agree before an exchange. */
+static double payload(struct spread_fit f, int size)
 {
-    const double found = (double)sent_with(*f, f->components, size);
-    if (found < (1 - slack) * expected || found > (1 + slack) * expected)
-        fail_msg("%s on %d ranks: %.0f bytes, %.0f expected", f->method, size, found, expected);
+    enum { AGREEMENT = 16 };
+    const int64_t sent = sent_with(f, f.components, size);
+    return (double)(sent - exchanges_made / 2 * AGREEMENT);
 }
 
-/* The tables of docs/scale-out.md, added up. How many steps a factor takes is about known. */
+static void check_near(const char *what, int size, double found, double expected, double slack)
+{
+    if (fabs(found - expected) > slack * expected)
+        fail_msg("%s on %d ranks: %.0f bytes, %.0f expected", what, size, found, expected);
+}
+
+static void check_sent(const struct spread_fit *f, int size, double expected, double slack)
+{
+    check_near(f->method, size, payload(*f, size), expected, slack);
+}
+
+/* The sizes that the tables have, for rows of which all products are added up part by part. */
+struct table {
+    double parts, ranks, d, q, k, c;
+};
+
+static double inner_of(const struct table *t)
+{
+    return 8 * t->q * t->q * t->parts;
+}
+
+static double points_of(const struct table *t)
+{
+    return 8 * t->q * (t->d + t->q);
+}
+
+/* What kernel PCA sends beyond its factor. */
+static double pca_sends(const struct table *t, bool centered)
+{
+    return (centered ? 16 * t->q * t->parts : 0) + inner_of(t) + 8 * t->k * (t->q + t->ranks) +
+           points_of(t);
+}
+
+/* What the steps of a factor send: there are about q / 2 columns in one of them. */
+static double steps_send(const struct table *t, int64_t steps)
+{
+    return (double)steps * (8 * t->parts + 2072 * t->ranks + 1024 * (t->d + t->q / 2 + 1) + 2184);
+}
+
+/* What features of kpls, smc and sma send; rows: how many are tried for each. */
+static double features_send(const struct table *t, bool combines, double again, double rows)
+{
+    double sum = 8 * t->ranks * (3 * t->c + t->k) + 8 * t->k * t->k * t->parts +
+                 8 * t->c * t->c * t->parts + 8 * t->q * t->c * t->parts;
+    for (double j = 0; j < t->k; j++)
+        sum += 8 * t->q * t->c * t->parts +
+               (combines ? 8 * t->c * (t->c * t->parts + 1) : rows * (16 * t->ranks + 8 * t->q)) +
+               (j > 0 ? again * 8 * t->q * t->parts : 0) + 8 * j * t->parts +
+               8 * t->ranks * (2 * t->c + 10);
+    return sum;
+}
+
 static void test_what_fits_send(void **state)
 {
     enum { N = 6000, D = 3, M = 50, K = 5, FEW = 3000, WIDE = 1600, W = 8 };
@@ -1454,19 +1515,18 @@ static void test_what_fits_send(void **state)
         const double ranks = sizes[s];
         struct spread_fit f = base;
         fit_alone(&f, 1);
-        const double q = (double)f.report.store_rank;
-        const double step = 8 * parts + 2072 * ranks + 1024 * (D + q / 2 + 1) + 2184;
-        const double inner = fmin(16 * q * q, 8 * q * q * parts);
+        const struct table t = {parts, ranks, D, (double)f.report.store_rank, K, 0};
         mercer_free(f.bytes);
-        check_sent(&f, sizes[s],
-                   q / 8 * step + 16 * q * parts + inner + 8 * K * (q + ranks) + 8 * q * (D + q),
-                   0.3);
+        f.bytes = NULL;
+        const double found = payload(f, sizes[s]);
+        assert_in_range(steps_made, (uint64_t)(t.q / 16), (uint64_t)(t.q / 8));
+        check_near("kpca", sizes[s], found, steps_send(&t, steps_made) + pca_sends(&t, true), 0.1);
         f = base;
         f.method = "nystroem:points=50";
         check_sent(&f, sizes[s],
                    16 * M * ranks + 16 * M * D + 24 * M * (M + 1) + 24 * (M + ranks) +
                        8 * M * parts + 8 * M * M * parts,
-                   0.1);
+                   0.05);
         f = base;
         f.method = "pca";
         f.kernel = "linear";
@@ -1477,10 +1537,159 @@ static void test_what_fits_send(void **state)
         fit_alone(&f, 1);
         const double products = 8 * WIDE * W * ranks * (double)f.report.passes;
         mercer_free(f.bytes);
+        f.bytes = NULL;
         check_sent(&f, sizes[s], products, 0.3);
     }
     free(x);
     free_entries(&wide);
+}
+
+/* Tables of what is sent beyond the factor, which kernel PCA tells: the same rows are its pivots.
+ */
+static void test_what_is_sent_beyond_a_factor(void **state)
+{
+    enum { N = 6000, D = 3, K = 4, C = 3, POINTS = 8 };
+    static const int sizes[] = {2, 3, 7};
+    static const char *const centers[] = {"none", "span"};
+    double *x = normal_rows(9, N, D, 0, 1), *y = normal_rows(11, N, C, 5, 1);
+    int64_t *codes = malloc((size_t)N * sizeof *codes);
+    const struct spread_fit base = {.method = "kpca",
+                                    .kernel = "rbf:sigma=4",
+                                    .head = "none",
+                                    .components = K,
+                                    .n = N,
+                                    .d = D,
+                                    .dtype = MERCER_F64,
+                                    .x = x};
+    (void)state;
+    assert_non_null(codes);
+    for (int64_t i = 0; i < N; i++)
+        codes[i] = i % C;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        const double ranks = sizes[s];
+        struct table t[2];
+        double factor[2];
+        struct spread_fit f;
+        for (int centered = 0; centered < 2; centered++) {
+            f = base;
+            f.center = centers[centered];
+            fit_alone(&f, 1);
+            mercer_free(f.bytes);
+            f.bytes = NULL;
+            t[centered] =
+                (struct table){(double)mrc_parts(N), ranks, D, (double)f.report.store_rank, K, C};
+            factor[centered] = payload(f, sizes[s]) - pca_sends(&t[centered], centered);
+        }
+        const double q = t[1].q, parts = t[1].parts;
+        const double means = 16 * q * parts;
+        const double shared = means + inner_of(&t[1]) + points_of(&t[1]) + 8 * q * (q + 1) +
+                              56 * C * ranks + 32 * q * C * (parts + 1) + 120 * ranks +
+                              128 * (D + q + C * ranks);
+        f = base;
+        f.method = "krr";
+        f.head = "direct";
+        f.components = 0;
+        f.values = y;
+        f.outputs = C;
+        check_near("krr", sizes[s], payload(f, sizes[s]) - factor[1],
+                   shared + points_of(&t[1]) + 256 * (D + q), 0.001);
+        f = base;
+        f.method = "kfd";
+        f.head = "centre";
+        f.components = 0;
+        f.codes = codes;
+        const double l = C - 1;
+        check_near("kfd", sizes[s], payload(f, sizes[s]) - factor[1],
+                   shared + 8 * C * C * ranks + 8 * C * (C + 1) + 8 * l * (C + 3) * ranks +
+                       8 * l * (C * ranks + 1) + 8 * C,
+                   0.001);
+        f = base;
+        f.method = "kpls";
+        f.values = y;
+        f.outputs = C;
+        check_near("kpls", sizes[s], payload(f, sizes[s]) - factor[1],
+                   means + inner_of(&t[1]) + points_of(&t[1]) + features_send(&t[1], true, 0, 0) +
+                       8 * q * K * parts,
+                   0.001);
+        f.method = "smc";
+        check_near("smc", sizes[s], payload(f, sizes[s]) - factor[0],
+                   inner_of(&t[0]) + features_send(&t[0], false, 0, 1) + 8 * D * K, 0.002);
+        f.method = "sma";
+        check_near("sma", sizes[s], payload(f, sizes[s]) - factor[0],
+                   2 * inner_of(&t[0]) + features_send(&t[0], false, 1, 1) + 8 * D * K, 0.002);
+        f = base;
+        f.method = "rkpca:points=8"; /* few enough that hardly a row is in doubt */
+        f.center = "none";
+        const double q0 = t[0].q;
+        check_near("rkpca", sizes[s], payload(f, sizes[s]) - factor[0],
+                   8 * q0 * parts + inner_of(&t[0]) + 8 * q0 * q0 +
+                       POINTS * (400 * ranks + 8 * (3 * q0 + 2 * POINTS)) + 16 * POINTS * POINTS +
+                       8 * POINTS * parts + 8 * POINTS * POINTS * parts + 8 * POINTS * (POINTS + 1),
+                   0.01);
+    }
+    free(x);
+    free(y);
+    free(codes);
+}
+
+/* Fits without a factor: the difference that features or a head make. */
+static void test_what_is_sent_without_a_factor(void **state)
+{
+    enum { N = 6000, D = 27, FEW = 2, MORE = 5, C = 12, DRAWN = 40 };
+    static const int sizes[] = {2, 3, 7};
+    double *x = normal_rows(9, N, D, 0, 1), *y = normal_rows(11, N, C, 5, 1);
+    const struct spread_fit base = {.kernel = "rbf:sigma=4",
+                                    .head = "none",
+                                    .components = FEW,
+                                    .n = N,
+                                    .d = D,
+                                    .dtype = MERCER_F64,
+                                    .x = x,
+                                    .values = y,
+                                    .outputs = C};
+    (void)state;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        struct table t = {(double)mrc_parts(N), sizes[s], D, 0, FEW, C};
+        struct spread_fit f = base;
+        f.method = "pls";
+        f.kernel = NULL;
+        double found = -payload(f, sizes[s]), expected = -features_send(&t, true, 0, 0);
+        f.components = MORE;
+        t.k = MORE;
+        found += payload(f, sizes[s]);
+        expected += features_send(&t, true, 0, 0) +
+                    (MORE - FEW) * (8 * D * 16 * t.parts + 16 * C * t.ranks);
+        check_near("pls", sizes[s], found, expected, 0.05);
+        f = base;
+        f.method = "sma:candidates=40";
+        found = -payload(f, sizes[s]);
+        t.k = FEW;
+        expected = -features_send(&t, false, 0, 0);
+        f.components = MORE;
+        t.k = MORE;
+        found += payload(f, sizes[s]);
+        expected += features_send(&t, false, 0, 0);
+        for (int j = FEW; j < MORE; j++)
+            expected += DRAWN * (16 * t.ranks + 8 * D + 8 * (C + j) * t.parts);
+        check_near("sma:candidates", sizes[s], found, expected, 0.1);
+        for (int l = 3; l <= 80; l += 77) { /* rows that wait for a block, and whole blocks */
+            const int64_t w = 1 + l + C, block = 4 * w > 256 ? 4 * w : 256;
+            f = base;
+            f.method = "nystroem:points=100";
+            f.components = l;
+            found = -payload(f, sizes[s]);
+            f.head = "ls";
+            found += payload(f, sizes[s]);
+            expected = (double)(8 * l * (l + C + 1) + 8 * C + 16 * l * sizes[s]);
+            for (int r = 0; r < sizes[s]; r++) {
+                const mrc_span span = mrc_span_of_rank(N, r, sizes[s]);
+                expected += (double)(8 * w * (w + (span.first + span.n) % block));
+            }
+            check_near("ls", sizes[s], found, expected, 0.05);
+        }
+    }
+    free(x);
+    free(y);
 }
 
 /* Least squares on the features of a method that does not look at targets. */
@@ -2003,6 +2212,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_head_ls),
         cmocka_unit_test(test_what_features_send),
         cmocka_unit_test(test_what_fits_send),
+        cmocka_unit_test(test_what_is_sent_beyond_a_factor),
+        cmocka_unit_test(test_what_is_sent_without_a_factor),
         cmocka_unit_test(test_nystroem_of_many_rows),
         cmocka_unit_test(test_landmarks),
         cmocka_unit_test(test_rkpca),
