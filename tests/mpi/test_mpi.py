@@ -1158,7 +1158,10 @@ def a_shared_summary_says_so():
     np.save("rows.npy", np.random.default_rng(5).normal(size=(5000, 4)))
     words = ["transform", "features.model", "rows.npy", "-o", "f.npy"]
     text = ranks(3, *words).out
-    assert re.fullmatch(r"f.npy: 5,000 rows x 3 features in .*\n\n3 ranks x 1 thread, \d[\d.]* kB sent per rank\n", text), text
+    told = re.fullmatch(r"f.npy: 5,000 rows x 3 features in .*\n\n3 ranks x 1 thread, (\d[\d.]*) kB sent per rank\n", text)
+    assert told, text
+    # rank 1 sends most: the bytes of 64 + 128 + 256 + 512 + 1024 rows, and a hundred or two per turn; kB are 1024, and rounded
+    assert -0.5 <= int(told[1]) - 8 * 3 * 1984 / 1024 <= 0.5 + 5 * 0.2, told[1]
     assert ranks(3, *words, "--quiet").out == ""
 
 
