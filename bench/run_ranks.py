@@ -56,9 +56,26 @@ def launch(bench, ranks, words):
 
 
 def sent_bytes(text):
-    """What the summary says, `..., 5.4 MB sent per rank`."""
+    """What the summary says, `..., 5.4 MB sent per rank`, in units of 1024."""
     number, unit = text.rsplit("\n", 2)[-2].split(", ")[-1].split()[:2]
-    return float(number) * {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9}[unit]
+    return float(number) * 1024 ** ("bytes", "kB", "MB", "GB").index(unit)
+
+
+def per_step(rows, ranks, columns, d=2):
+    """Bytes that a rank sends in a step, docs/scale-out.md: rows left, rows of the pool, pivots."""
+    return 8 * min(rows / 1024, 1024) + 2072 * ranks + 8 * POOL * (d + columns / 2 + 1) + 2184
+
+
+def once(rows, columns, d=2):
+    """Bytes beside those of the steps: means, F'F, eigenvectors, points of the model."""
+    parts = min(rows / 1024, 1024)
+    wide = 8 * columns**2 * parts
+    return 16 * columns * parts + (wide if wide < 2**23 else 16 * columns**2) + 8 * columns * (COMPONENTS + columns + d)
+
+
+def by_tables(rows, ranks, columns):
+    """The least and the most bytes that a rank sends: of 16 columns per step, and of 8."""
+    return [once(rows, columns) + columns / pivots * per_step(rows, ranks, columns) for pivots in (16, 8)]
 
 
 def measure_fits(bench):
@@ -75,7 +92,10 @@ def measure_fits(bench):
             content = model.read_bytes()
             expected = expected or content
             bench.expect(content == expected, f"{rows} rows: the model of {ranks} ranks is another one")
-            sent = sent_bytes(launch(bench, ranks, words)[0]["text"]) if 1 < ranks and rows < 4000000 else None
+            sent = sent_bytes(launch(bench, ranks, words)[0]["text"]) if ranks > 1 else None
+            least, most = by_tables(rows, ranks, told["store_rank"])
+            bench.expect(not sent or .9 * least < sent < 1.1 * most,
+                         f"{rows} rows, {ranks} ranks: {sent} bytes sent per rank, {least:.0f} to {most:.0f} expected")
             lines.append([rows, ranks, told["store_rank"], told["peak_memory_bytes"], sent, spent])
         (bench.folder / f"ranks{rows}.npy").unlink()
         bench.raw.pop(data).unlink()
@@ -116,11 +136,6 @@ def measure_evaluate(bench):
     return [one, two, both]
 
 
-def per_step(rows, ranks, columns, d=2):
-    """Bytes that a rank sends in a step, docs/scale-out.md: rows left, rows of the pool, pivots."""
-    return 8 * min(rows / 1024, 1024) + 2072 * ranks + 8 * POOL * (d + columns / 2 + 1) + 2184
-
-
 def model(fits):
     """{figures}, and [nodes, columns, memory of F per node, arithmetic, then per network: exchanges, share]"""
     alone = {line[0]: line for line in fits if line[1] == 1}
@@ -131,8 +146,7 @@ def model(fits):
     columns = alone[rows[-1]][2] + growth * np.log2(ROWS / rows[-1])
     rate = alone[rows[-1]][5] / (rows[-1] * alone[rows[-1]][2] ** 2)  # seconds per row and column squared
     sent = next(line for line in reversed(fits) if line[4])
-    once = 16 * sent[2] ** 2 + 16 * sent[2] * min(sent[0] / 1024, 1024) + 8 * sent[2] * (sent[2] + 2)
-    steps = max(1.0, (sent[4] - once) / per_step(sent[0], sent[1], sent[2]))
+    steps = max(1.0, (sent[4] - once(sent[0], sent[2])) / per_step(sent[0], sent[1], sent[2]))
     pivots = sent[2] / steps
     lines = []
     for nodes in NODES:
@@ -159,8 +173,10 @@ def measure(bench):
 def report(found):
     parts = ["## Kernel PCA of a ring\n", "`-k rbf:sigma=4 -n 10`, one thread per rank. All ranks write the same model, or the "
              "run fails.\n",
-             markdown(["rows", "ranks", "columns of F", "memory per rank", "sent per rank", "processor time, all ranks"],
+             markdown(["rows", "ranks", "columns of F", "memory per rank", "sent per rank", "by the tables of scale-out.md",
+                       "processor time, all ranks"],
                       [[f"{rows:,}", ranks, columns, f"{memory / 1e9:.2f} GB", f"{sent / 1e6:.1f} MB" if sent else "",
+                        " to ".join(f"{bytes_ / 1e6:.1f}" for bytes_ in by_tables(rows, ranks, columns)) + " MB" if sent else "",
                         seconds(spent)] for rows, ranks, columns, memory, sent, spent in found["fits"]])]
     if found["evaluate"]:
         one, two, both = found["evaluate"]
