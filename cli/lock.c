@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -113,6 +114,23 @@ static int take(const char *name, int *fd, bool *ours)
     return reason;
 }
 
+/* A signal that ends the program removes the lock, which it knows by `locked`: none may come
+ * between the file and its name there. */
+static void hold_signals(sigset_t *before)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+    sigset_t held;
+    sigemptyset(&held);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        sigaddset(&held, numbers[i]);
+    pthread_sigmask(SIG_BLOCK, &held, before);
+}
+
+static void let_signals_come(const sigset_t *before)
+{
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
 /* Outputs that are written through, not replaced. */
 static bool is_written_through(const char *path)
 {
@@ -127,15 +145,18 @@ static bool is_written_through(const char *path)
 int cli_lock(cli_app *app, const char *path, int *fd)
 {
     bool ours = false;
+    sigset_t before;
     *fd = -1;
     if (!path || is_written_through(path))
         return CLI_DONE;
     char *name = lock_name(path);
+    hold_signals(&before);
     const int reason = take(name, fd, &ours);
-    if (reason == 0 && ours) {
+    if (reason == 0 && ours)
         locked = name;
+    let_signals_come(&before);
+    if (reason == 0 && ours)
         return CLI_DONE;
-    }
     int code = CLI_DONE;
     if (reason == EWOULDBLOCK)
         code = cli_fail(CLI_FAILED, "%s: another run of mercer is at work on it (lock file %s)",
@@ -153,9 +174,12 @@ int cli_lock(cli_app *app, const char *path, int *fd)
 void cli_unlock(int fd)
 {
     char *name = locked;
+    sigset_t before;
+    hold_signals(&before);
     locked = NULL;
     if (name)
         unlink(name);
+    let_signals_come(&before);
     free(name);
     if (fd >= 0)
         close(fd);
