@@ -313,13 +313,18 @@ def a_killed_rank_ends_all():
                 os.unlink(f"pid.{r}")
 
 
+def was_interrupted(status):
+    """The mpirun of MPICH, ended by a signal, now and then says that all went well, of whatever program it ran."""
+    assert status != 0 or KIND == "mpich"
+
+
 @test
 def an_interrupted_launcher_ends_all():
     make_data()
     job, pids = start_with_numbers(3, *LONG)
     time.sleep(0.5)
     job.send_signal(signal.SIGTERM)
-    assert all_end_soon(job, pids, "launcher interrupted") != 0
+    was_interrupted(all_end_soon(job, pids, "launcher interrupted"))
 
 
 def journal_lines():
@@ -991,7 +996,7 @@ def rows_of_an_interrupted_launcher_are_not_all_rows():
         job.stdin.flush()
         time.sleep(1)  # let them read it
         job.send_signal(number)
-        assert all_end_soon(job, pids, f"launcher ended by {number.name}") != 0
+        was_interrupted(all_end_soon(job, pids, f"launcher ended by {number.name}"))
         job.stdin.close()
         assert pathlib.Path("my.model").read_text(encoding="latin1") == "old", number
         for r in range(2):
