@@ -41,6 +41,8 @@ typedef struct mrc_gram_request {
                              * lengths in rare cases; 0: for more */
     int64_t vectors;        /* of each product */
     bool few_columns;       /* needs only a few columns: do not store the matrix */
+    bool by_products;       /* needs products and a few columns, however many: sparse rows of a
+                             * linear kernel may be spread over ranks */
     int64_t work_columns;   /* n-vectors of double the method itself will hold, for the forecast */
     int64_t solver_columns; /* and those of an iterative solver, which a low-rank store needs not */
     int64_t solver_wants;   /* more of them, if there is room; for the forecast alone */

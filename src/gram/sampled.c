@@ -8,12 +8,16 @@
  * another hash; together that is drawing one row after the other. The accepted rows give new
  * columns of F, (K_J - F F_J') L^-T with L L' their residual matrix. Greedy choices pick outliers,
  * uniform ones the dense regions; this one is near the best of all choices on the average. q
- * columns cost n q kernel values and n q^2 flops. */
+ * columns cost n q kernel values and n q^2 flops.
+ *
+ * Rows that are spread over ranks: each has the residuals and the rows of F that are its own. The
+ * ranks compare the largest keys of each, get the columns of K and the rows of F of those drawn
+ * from the ranks that have them, and rank 0 accepts. */
 #include "gram/sampled.h"
 
 #include "base/memory.h"
 #include "base/order.h"
-#include "base/strips.h"
+#include "base/running.h"
 #include "base/sweep.h"
 #include "gram/store.h"
 #include "linalg/linalg.h"
@@ -29,20 +33,27 @@ static const double RESIDUAL = 1e-13;
 /* Relative to kmax, a residual below minus this says that K has a negative eigenvalue. */
 static const double NEGATIVE = 1e-8;
 
+/* Which of the rows drawn stay. Rank 0 decides. */
+struct choice {
+    int64_t count, taken[BLOCK];    /* places among those drawn */
+    bool spent[BLOCK];              /* of the rows drawn: rounding is all that is left */
+    double triangle[BLOCK * BLOCK]; /* L, of the rows that stay */
+};
+
 struct sampling {
     mrc_gram *gram;
     mrc_factor *factor;
     uint64_t seed;
     double floor;
-    double *residual;               /* n */
-    int64_t drawn[BLOCK];           /* in this step */
-    double keys[BLOCK];             /* theirs, decreasing */
-    int64_t count;                  /* of them */
-    int64_t accepted[BLOCK];        /* of the rows drawn, places in `drawn` */
-    int64_t accepted_count;         /* */
-    double triangle[BLOCK * BLOCK]; /* L, of the accepted rows */
-    double *columns;                /* BLOCK x n: rows of K, then of K - F F' */
-    double *pivot_rows;             /* BLOCK x columns of F: F_J */
+    double *residual;            /* n: of the rows here */
+    int64_t drawn[BLOCK];        /* in this step, of all rows */
+    double keys[BLOCK];          /* theirs, decreasing */
+    int64_t count;               /* of them */
+    double among[BLOCK * BLOCK]; /* of K - F F': the rows drawn, and their columns */
+    struct choice chosen;        /* of them */
+    double *columns;             /* BLOCK x n: rows of K, then of K - F F' */
+    double *pivot_rows;          /* BLOCK x columns of F: F_J */
+    double *told;                /* what ranks tell each other; NULL: one has all rows */
 };
 
 /* Streams of random numbers of a step: for drawing rows, and for accepting them. */
@@ -51,26 +62,65 @@ static uint64_t stream_of(uint64_t step, bool accepting)
     return 2 * step + (accepting ? 1 : 0);
 }
 
-/* The rows of the largest keys, in decreasing order. */
-static void draw(struct sampling *s, int64_t wanted, uint64_t step)
+/* Keep this row if its key is one of the largest so far; of equal keys the first stays. */
+static inline void offer(struct sampling *s, int64_t wanted, double key, int64_t row)
 {
+    if (s->count == wanted && !(key > s->keys[wanted - 1]))
+        return;
+    int64_t at = s->count < wanted ? s->count++ : wanted - 1;
+    assert(at >= 0 && at < BLOCK);
+    for (; at > 0 && key > s->keys[at - 1]; at--) {
+        s->keys[at] = s->keys[at - 1];
+        s->drawn[at] = s->drawn[at - 1];
+    }
+    s->keys[at] = key;
+    s->drawn[at] = row;
+}
+
+/* What a rank tells of the rows that it would draw: how many they are, their keys and numbers. */
+enum { COUNT, DRAWN, TOLD = DRAWN + 2 * BLOCK };
+
+/* The largest keys of all ranks, in the order of their rows. */
+static mercer_status share_drawn(struct sampling *s, int64_t wanted, mercer_error *err)
+{
+    const mrc_comm *comm = &s->gram->ctx->comm;
+    const int64_t size = comm->table.size * (int64_t)TOLD;
+    double *mine = s->told + comm->table.rank * (int64_t)TOLD;
+    memset(s->told, 0, (size_t)size * sizeof *s->told);
+    mine[COUNT] = (double)s->count;
+    for (int64_t i = 0; i < s->count; i++) {
+        mine[DRAWN + 2 * i] = s->keys[i];
+        mine[DRAWN + 2 * i + 1] = (double)s->drawn[i];
+    }
+    mercer_status rc = mrc_comm_sum(s->gram->ctx, s->told, size, err);
+    s->count = 0;
+    for (const double *told = s->told; rc == MERCER_OK && told < s->told + size; told += TOLD)
+        for (int64_t i = 0; i < (int64_t)told[COUNT]; i++)
+            offer(s, wanted, told[DRAWN + 2 * i], (int64_t)told[DRAWN + 2 * i + 1]);
+    return rc;
+}
+
+/* The rows of the largest keys, in decreasing order. */
+static mercer_status draw(struct sampling *s, int64_t wanted, uint64_t step, mercer_error *err)
+{
+    const uint64_t before = (uint64_t)s->factor->span.first;
     s->count = 0;
     for (int64_t i = 0; i < s->factor->n; i++) {
         if (!(s->residual[i] > s->floor))
             continue;
-        double key =
-            s->residual[i] / -log(mrc_rng_uniform_at(s->seed, stream_of(step, false), (uint64_t)i));
-        if (s->count == wanted && !(key > s->keys[wanted - 1]))
-            continue;
-        int64_t at = s->count < wanted ? s->count++ : wanted - 1;
-        assert(at >= 0 && at < BLOCK);
-        for (; at > 0 && key > s->keys[at - 1]; at--) {
-            s->keys[at] = s->keys[at - 1];
-            s->drawn[at] = s->drawn[at - 1];
-        }
-        s->keys[at] = key;
-        s->drawn[at] = i;
+        const uint64_t row = before + (uint64_t)i;
+        offer(s, wanted,
+              s->residual[i] / -log(mrc_rng_uniform_at(s->seed, stream_of(step, false), row)),
+              (int64_t)row);
     }
+    return s->factor->span.spread ? share_drawn(s, wanted, err) : MERCER_OK;
+}
+
+/* Where a row of all is here; -1: on another rank. */
+static int64_t place_of(const struct sampling *s, int64_t row)
+{
+    const int64_t at = row - s->factor->span.first;
+    return at >= 0 && at < s->factor->n ? at : -1;
 }
 
 /* K_J - F F_J' for one strip of rows: the panels as they are, so that nothing is packed. */
@@ -86,37 +136,46 @@ static void residual_strip(void *arg, int64_t task, int worker)
                  f->n);
 }
 
-/* Columns K_J - F F_J' of the rows drawn, in s->columns. */
+/* Columns K_J - F F_J' of the rows drawn, in s->columns, and what they have in these rows. */
 static mercer_status residual_columns(struct sampling *s, mercer_error *err)
 {
     mrc_factor *f = s->factor;
-    mercer_status rc = mrc_gram_columns(s->gram, s->drawn, s->count, s->columns, err);
-    if (rc != MERCER_OK || f->rank == 0)
-        return rc;
-    mrc_factor_rows(f, s->drawn, s->count, s->pivot_rows);
-    return mrc_sweep(f->ctx, mrc_strips(f->n), (double)f->n * (double)(f->rank + s->count),
-                     residual_strip, s, err);
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_gram_columns(s->gram, s->drawn, s->count, s->columns, err));
+    if (f->rank > 0) {
+        MRC_TRY(mrc_factor_rows_of_all(f, s->drawn, s->count, s->pivot_rows, err));
+        MRC_TRY(mrc_sweep(f->ctx, mrc_strips(f->n), (double)f->n * (double)(f->rank + s->count),
+                          residual_strip, s, err));
+    }
+    for (int64_t j = 0; j < s->count; j++) {
+        const int64_t at = place_of(s, s->drawn[j]);
+        for (int64_t i = 0; i < s->count; i++)
+            s->among[i * BLOCK + j] = at >= 0 ? s->columns[i * f->n + at] : 0;
+    }
+    if (f->span.spread)
+        MRC_TRY(mrc_comm_merge_numbers(f->ctx, s->among, s->count * BLOCK, err));
+out:
+    return rc;
 }
 
 /* Which of the rows drawn stay, and their triangle: a Cholesky factorisation in the order drawn. */
-static void accept(struct sampling *s, uint64_t step)
+static void choose(struct sampling *s, uint64_t step)
 {
-    int64_t n = s->factor->n, b = s->count;
-    double lower[BLOCK][BLOCK] = {{0}}; /* of every row drawn, over the accepted ones */
-    s->accepted_count = 0;
-    for (int64_t i = 0; i < b; i++) {
-        const double *column = s->columns + i * n;
-        double first = column[s->drawn[i]], left = first;
-        int64_t k = s->accepted_count;
-        if (!(first > s->floor)) { /* the recurrence had rounding only */
-            s->residual[s->drawn[i]] = 0;
+    struct choice *c = &s->chosen;
+    double lower[BLOCK][BLOCK] = {{0}}; /* of every row drawn, over those that stay */
+    memset(c, 0, sizeof *c);
+    for (int64_t i = 0; i < s->count; i++) {
+        const double *column = s->among + i * BLOCK;
+        double first = column[i], left = first;
+        int64_t k = c->count;
+        c->spent[i] = !(first > s->floor); /* the recurrence had rounding only */
+        if (c->spent[i])
             continue;
-        }
         for (int64_t t = 0; t < k; t++) {
-            double value = column[s->drawn[s->accepted[t]]];
+            double value = column[c->taken[t]];
             for (int64_t r = 0; r < t; r++)
-                value -= lower[i][r] * s->triangle[t * BLOCK + r];
-            lower[i][t] = value / s->triangle[t * BLOCK + t];
+                value -= lower[i][r] * c->triangle[t * BLOCK + r];
+            lower[i][t] = value / c->triangle[t * BLOCK + t];
             left -= lower[i][t] * lower[i][t];
         }
         if (!(left > s->floor) ||
@@ -124,10 +183,24 @@ static void accept(struct sampling *s, uint64_t step)
                 left)
             continue;
         for (int64_t t = 0; t < k; t++)
-            s->triangle[k * BLOCK + t] = lower[i][t];
-        s->triangle[k * BLOCK + k] = sqrt(left);
-        s->accepted[s->accepted_count++] = i;
+            c->triangle[k * BLOCK + t] = lower[i][t];
+        c->triangle[k * BLOCK + k] = sqrt(left);
+        c->taken[c->count++] = i;
     }
+}
+
+static mercer_status accept(struct sampling *s, uint64_t step, mercer_error *err)
+{
+    const mrc_factor *f = s->factor;
+    if (mrc_decides(f->ctx, &f->span))
+        choose(s, step);
+    mercer_status rc = mrc_decide(f->ctx, &f->span, &s->chosen, sizeof s->chosen, err);
+    for (int64_t i = 0; rc == MERCER_OK && i < s->count; i++) {
+        const int64_t at = place_of(s, s->drawn[i]);
+        if (at >= 0 && s->chosen.spent[i])
+            s->residual[at] = 0;
+    }
+    return rc;
 }
 
 /* New columns of F for one strip of rows, in place of their residual columns at first: a column at
@@ -139,11 +212,11 @@ static void extend_strip(void *arg, int64_t task, int worker)
     int64_t n = f->n, q = f->rank, first = task * MRC_STRIP, rows = mrc_min64(MRC_STRIP, n - first);
     double sum[MRC_STRIP] = {0};
     (void)worker;
-    for (int64_t t = 0; t < s->accepted_count; t++) {
-        double *column = s->columns + s->accepted[t] * n + first;
-        const double *weights = s->triangle + t * BLOCK;
+    for (int64_t t = 0; t < s->chosen.count; t++) {
+        double *column = s->columns + s->chosen.taken[t] * n + first;
+        const double *weights = s->chosen.triangle + t * BLOCK;
         for (int64_t r = 0; r < t; r++) {
-            const double *before = s->columns + s->accepted[r] * n + first;
+            const double *before = s->columns + s->chosen.taken[r] * n + first;
             for (int64_t i = 0; i < rows; i++)
                 column[i] -= before[i] * weights[r];
         }
@@ -152,13 +225,13 @@ static void extend_strip(void *arg, int64_t task, int worker)
             sum[i] += column[i] * column[i];
         }
     }
-    for (int64_t t = 0, width; t < s->accepted_count; t += width) { /* those of one panel */
+    for (int64_t t = 0, width; t < s->chosen.count; t += width) { /* those of one panel */
         int64_t at = (q + t) % MRC_PANEL;
         double *values = mrc_factor_panel(f, q + t) + first * MRC_PANEL + at;
-        width = mrc_min64(MRC_PANEL - at, s->accepted_count - t);
+        width = mrc_min64(MRC_PANEL - at, s->chosen.count - t);
         for (int64_t i = 0; i < rows; i++)
             for (int64_t c = 0; c < width; c++)
-                values[i * MRC_PANEL + c] = s->columns[s->accepted[t + c] * n + first + i];
+                values[i * MRC_PANEL + c] = s->columns[s->chosen.taken[t + c] * n + first + i];
     }
     for (int64_t i = 0; i < rows; i++)
         s->residual[first + i] -= sum[i];
@@ -169,6 +242,7 @@ static void sampling_destroy(struct sampling *s)
     mrc_free(s->residual);
     mrc_free(s->columns);
     mrc_free(s->pivot_rows);
+    mrc_free(s->told);
 }
 
 static mercer_status sampling_init(struct sampling *s, mercer_ctx *ctx, int64_t most,
@@ -180,7 +254,9 @@ static mercer_status sampling_init(struct sampling *s, mercer_ctx *ctx, int64_t 
     s->factor->ctx = ctx;
     s->factor->threads = ctx->threads;
     s->factor->n = n;
-    s->factor->span = mrc_span_whole(n);
+    s->factor->span = mrc_gram_span(s->gram);
+    if (s->factor->span.spread)
+        MRC_TRY(mrc_alloc2(&s->told, ctx->comm.table.size, TOLD, sizeof *s->told, err));
     MRC_TRY(mrc_alloc2_raw(&s->factor->values, panels * MRC_PANEL, n, sizeof(double), err));
     MRC_TRY(mrc_alloc(&s->factor->pivots, most, sizeof *s->factor->pivots, err));
     MRC_TRY(mrc_alloc(&s->residual, n, sizeof *s->residual, err));
@@ -192,21 +268,47 @@ out:
     return rc;
 }
 
-/* The sum of what is left, and the least entry. */
-static double sum_left(const struct sampling *s, double *least)
+/* The sum of what is left, and the least entry, but not above 0. */
+static mercer_status sum_left(const struct sampling *s, double *sum, double *least,
+                              mercer_error *err)
 {
-    int64_t n = s->factor->n;
-    double sum = 0;
-    *least = 0;
-    for (int64_t part = 0; part < mrc_parts(n); part++) {
-        double partial = 0;
-        for (int64_t i = mrc_part_start(n, part); i < mrc_part_start(n, part + 1); i++) {
-            partial += fmax(s->residual[i], 0);
-            *least = fmin(*least, s->residual[i]);
+    const mrc_span *span = &s->factor->span;
+    mercer_ctx *ctx = s->factor->ctx;
+    double partial[MRC_PARTS] = {0}, lowest = 0;
+    int64_t begin, end, parts = mrc_parts(span->total);
+    mercer_status rc = MERCER_OK;
+    mrc_span_parts(ctx, span, &begin, &end);
+    for (int64_t part = begin; part < end; part++) {
+        const int64_t last = mrc_part_start(span->total, part + 1) - span->first;
+        double own = 0, own_least = 0;
+        for (int64_t i = mrc_part_start(span->total, part) - span->first; i < last; i++) {
+            own += fmax(s->residual[i], 0);
+            own_least = fmin(own_least, s->residual[i]);
         }
-        sum += partial;
+        partial[part] = own;
+        lowest = fmin(lowest, own_least);
     }
-    return sum;
+    if (span->spread) {
+        lowest = -lowest;
+        MRC_TRY(mrc_comm_sum(ctx, partial, parts, err));
+        MRC_TRY(mrc_comm_largest(ctx, &lowest, err));
+        lowest = -lowest;
+    }
+    *sum = 0;
+    for (int64_t part = 0; part < parts; part++)
+        *sum += partial[part];
+    *least = lowest;
+out:
+    return rc;
+}
+
+/* No entry of the diagonal that is left is larger. */
+static mercer_status find_left_out(const struct sampling *s, mercer_error *err)
+{
+    mrc_factor *f = s->factor;
+    for (int64_t i = 0; i < f->n; i++)
+        f->left_out = fmax(f->left_out, s->residual[i]);
+    return f->span.spread ? mrc_comm_largest(f->ctx, &f->left_out, err) : MERCER_OK;
 }
 
 mercer_status mrc_gram_sample(mrc_gram *gram, int64_t most, double target, uint64_t seed,
@@ -223,23 +325,25 @@ mercer_status mrc_gram_sample(mrc_gram *gram, int64_t most, double target, uint6
     MRC_TRY(mrc_alloc(&factor, 1, sizeof *factor, err));
     s.factor = out->factor = factor;
     MRC_TRY(sampling_init(&s, ctx, most, err));
-    out->left = out->trace = sum_left(&s, &least);
+    MRC_TRY(sum_left(&s, &out->trace, &least, err));
+    out->left = out->trace;
     for (uint64_t step = 0; out->factor->rank < most && out->left > target; step++) {
         MRC_TRY(mrc_check_cancel(ctx, err));
         mrc_progress(ctx, "rows drawn", (double)out->factor->rank / (double)most);
-        draw(&s, mrc_min64(BLOCK, most - out->factor->rank), step);
+        MRC_TRY(draw(&s, mrc_min64(BLOCK, most - out->factor->rank), step, err));
         if (s.count == 0)
             break;
         MRC_TRY(residual_columns(&s, err));
-        accept(&s, step);
-        MRC_TRY(mrc_sweep(ctx, mrc_strips(n), (double)n * (double)(s.count + s.accepted_count),
+        MRC_TRY(accept(&s, step, err));
+        MRC_TRY(mrc_sweep(ctx, mrc_strips(n), (double)n * (double)(s.count + s.chosen.count),
                           extend_strip, &s, err));
-        for (int64_t t = 0; t < s.accepted_count; t++) {
-            int64_t row = s.drawn[s.accepted[t]];
-            s.residual[row] = 0;
+        for (int64_t t = 0; t < s.chosen.count; t++) {
+            const int64_t row = s.drawn[s.chosen.taken[t]], at = place_of(&s, row);
+            if (at >= 0)
+                s.residual[at] = 0;
             out->factor->pivots[out->factor->rank++] = row;
         }
-        out->left = sum_left(&s, &least);
+        MRC_TRY(sum_left(&s, &out->left, &least, err));
         /* A semidefinite kernel has no such entries but by rounding, which then is all that would
          * be drawn from here on. */
         if (least < -fmax(NEGATIVE, 16 * rounding) * kmax) {
@@ -247,8 +351,7 @@ mercer_status mrc_gram_sample(mrc_gram *gram, int64_t most, double target, uint6
             break;
         }
     }
-    for (int64_t i = 0; i < n; i++)
-        out->factor->left_out = fmax(out->factor->left_out, s.residual[i]);
+    MRC_TRY(find_left_out(&s, err));
     out->complete = !out->indefinite && out->factor->left_out <= s.floor;
 out:
     sampling_destroy(&s);

@@ -18,7 +18,8 @@ typedef struct mrc_sampled {
 } mrc_sampled;
 
 /* At most `most` columns; fewer when they leave at most `target` of the trace, or rounding. seed:
- * which rows are drawn. The same bits for any number of threads. */
+ * which rows are drawn. The same bits for any number of threads and ranks, all of which ask the
+ * same where rows are spread. */
 mercer_status mrc_gram_sample(mrc_gram *gram, int64_t most, double target, uint64_t seed,
                               mrc_sampled *out, mercer_error *err);
 void mrc_sampled_destroy(mrc_sampled *sampled);

@@ -10,7 +10,8 @@
  * (sampled.c; Diaz, Epperly, Frangella, Tropp, Webber 2023). It is inverted in r coordinates:
  *   (F F' + mu I)^-1 v = (v - F (F'F + mu I)^-1 F' v) / mu.
  * Recurrences drift from the true residual, so each cycle starts from that one anew, and the last
- * ends where it gets no smaller. Cost: n r^2 + r^3, and some 10 to 100 products with K.
+ * ends where it gets no smaller. Cost: n r^2 + r^3, and some 10 to 100 products with K. Where rows
+ * are spread over ranks, products of columns are running sums over the rows of all ranks.
  *
  * What a residual means. With R = Y - (K + mu I) A, A is the exact solution for the targets Y - R,
  * so that rho = |R| / |Y| is the share of the targets that the solution does not know of. K is
@@ -75,9 +76,9 @@ double mrc_ridge_at(int index)
     return pow(10, -7 + 0.5 * index);
 }
 
-static int64_t sample_columns(const mercer_ctx *ctx, int64_t n)
+static int64_t sample_columns(double memory, int64_t n)
 {
-    double room = (double)mercer_ctx_memory(ctx) / 3 / (8 * (double)n);
+    double room = memory / 3 / (8 * (double)n);
     int64_t most = room < SAMPLE ? (int64_t)room : SAMPLE;
     most = most < MIN_SAMPLE ? MIN_SAMPLE : most;
     return mrc_min64(n, most);
@@ -88,8 +89,8 @@ int64_t mrc_solve_columns(const mercer_ctx *ctx, int64_t n, int64_t outputs)
     enum {
         BLOCKS = 9
     }; /* targets, solution, residual, three of a step, two of a product, fitted */
-    int64_t r = sample_columns(ctx, n);
-    return r + 4 * r * r / n + 40 + BLOCKS * outputs;
+    int64_t r = sample_columns((double)mercer_ctx_memory(ctx), n);
+    return r + (n > 0 ? 4 * r * r / n : 0) + 40 + BLOCKS * outputs;
 }
 
 void mrc_ridge_destroy(mrc_ridge *ridge)
@@ -516,14 +517,6 @@ out:
     return rc;
 }
 
-static double column_dot(const double *a, const double *b, int64_t n, int64_t l, int64_t c)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        sum += a[i * l + c] * b[i * l + c];
-    return sum;
-}
-
 /* The largest length of a column of x as a share of its targets'. */
 static mercer_status largest_share(mercer_ctx *ctx, const struct targets *t, const double *x,
                                    double *worst, mercer_error *err)
@@ -589,6 +582,8 @@ out:
 
 /* ---- without one ---- */
 
+enum { PAIRS = 2 }; /* of vectors of an output, at most, whose products are summed together */
+
 struct gradients {
     mrc_gram *g;
     const struct basis *b; /* of the preconditioner, or NULL: none */
@@ -598,6 +593,7 @@ struct gradients {
     double *preconditioned;           /* n x outputs */
     double *inner, *scratch;          /* rank of the preconditioner x outputs each */
     double *matched;                  /* outputs: r'z */
+    double *sums;                     /* outputs x PAIRS */
     bool *done;                       /* outputs */
 };
 
@@ -610,6 +606,7 @@ static void gradients_destroy(struct gradients *s)
     mrc_free(s->inner);
     mrc_free(s->scratch);
     mrc_free(s->matched);
+    mrc_free(s->sums);
     mrc_free(s->done);
 }
 
@@ -624,9 +621,48 @@ static mercer_status gradients_init(struct gradients *s, mercer_error *err)
     MRC_TRY(mrc_alloc2(&s->inner, q, l, sizeof(double), err));
     MRC_TRY(mrc_alloc2(&s->scratch, q, l, sizeof(double), err));
     MRC_TRY(mrc_alloc(&s->matched, l, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&s->sums, l, PAIRS, sizeof(double), err));
     MRC_TRY(mrc_alloc(&s->done, l, sizeof(bool), err));
 out:
     return rc;
+}
+
+/* Products of the columns of some pairs of vectors: sums output by output, and of an output pair by
+ * pair. */
+struct products {
+    const struct gradients *s;
+    const double *a[PAIRS], *b[PAIRS]; /* n x outputs each */
+    int64_t pairs;
+    bool of_all; /* else only of outputs that are not done */
+};
+
+static mercer_status add_pairs(void *arg, int64_t begin, int64_t end, double *sums,
+                               mercer_error *err)
+{
+    const struct products *w = arg;
+    const int64_t n = w->s->t->n, l = w->s->t->outputs;
+    (void)err;
+    for (int64_t k = begin; k < end; k++) {
+        const int64_t c = k / w->pairs;
+        const double *a = w->a[k % w->pairs], *b = w->b[k % w->pairs];
+        double sum = sums[k];
+        if (!w->of_all && w->s->done[c])
+            continue;
+        for (int64_t i = 0; i < n; i++)
+            sum += a[i * l + c] * b[i * l + c];
+        sums[k] = sum;
+    }
+    return MERCER_OK;
+}
+
+/* Over the rows of all ranks, into s->sums. */
+static mercer_status sum_pairs(struct gradients *s, struct products w, mercer_error *err)
+{
+    const int64_t count = s->t->outputs * w.pairs;
+    w.s = s;
+    memset(s->sums, 0, (size_t)count * sizeof *s->sums);
+    return mrc_run_span(s->g->ctx, &s->t->span, s->sums, count, TOGETHER * w.pairs, add_pairs, &w,
+                        err);
 }
 
 static mercer_status precondition(struct gradients *s, mercer_error *err)
@@ -636,6 +672,7 @@ static mercer_status precondition(struct gradients *s, mercer_error *err)
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_factor_transposed_times(f, s->rest, l, s->inner, err));
     MRC_TRY(inverse_times(s->b, s->mu, s->inner, l, s->scratch, s->inner, err));
+    MRC_TRY(mrc_decide_numbers(f->ctx, &f->span, s->inner, f->rank * l, err));
     MRC_TRY(mrc_factor_times(f, s->inner, l, s->preconditioned, err));
     for (int64_t i = 0; i < n * l; i++)
         s->preconditioned[i] = (s->rest[i] - s->preconditioned[i]) / s->mu;
@@ -658,13 +695,12 @@ static mercer_status refuse_zero(mercer_error *err)
         "rounding beside their mean, so there is nothing to learn from");
 }
 
-/* A step along the direction of one output. */
-static mercer_status step_along(struct gradients *s, int64_t c, double *dual, mercer_error *err)
+/* A step along the direction of one output, of this length squared. */
+static mercer_status step_along(struct gradients *s, int64_t c, double length2, double curvature,
+                                double *dual, mercer_error *err)
 {
     int64_t n = s->t->n, l = s->t->outputs;
-    double length2 = column_dot(s->direction, s->direction, n, l, c);
-    double curvature = column_dot(s->direction, s->image, n, l, c);
-    double rounding = mrc_rank_floor(n, s->g->eps * s->g->kmax, 0);
+    double rounding = mrc_rank_floor(s->t->span.total, s->g->eps * s->g->kmax, 0);
     if (curvature < -rounding * length2)
         return refuse_indefinite(err);
     double step = s->matched[c] / (curvature + s->mu * length2);
@@ -693,16 +729,22 @@ static mercer_status cycle(struct gradients *s, double *dual, int64_t *products,
     for (int step = 0; step < MAX_STEPS; step++) {
         bool all = true;
         MRC_TRY(mrc_check_cancel(s->g->ctx, err));
+        MRC_TRY(sum_pairs(
+            s, (struct products){.a = {s->rest}, .b = {s->rest}, .pairs = 1, .of_all = true}, err));
         for (int64_t c = 0; c < l; c++) {
-            double left = sqrt(column_dot(s->rest, s->rest, n, l, c));
+            double left = sqrt(s->sums[c]);
             s->done[c] |= left <= TOLERANCE * s->t->norm[c];
             all &= s->done[c];
         }
         if (all)
             break;
         MRC_TRY(precondition(s, err));
+        MRC_TRY(sum_pairs(
+            s,
+            (struct products){.a = {s->rest}, .b = {s->preconditioned}, .pairs = 1, .of_all = true},
+            err));
         for (int64_t c = 0; c < l; c++) {
-            double matched = column_dot(s->rest, s->preconditioned, n, l, c);
+            double matched = s->sums[c];
             double ratio = step > 0 && s->matched[c] > 0 ? matched / s->matched[c] : 0;
             s->matched[c] = matched;
             for (int64_t i = 0; i < n; i++)
@@ -711,9 +753,14 @@ static mercer_status cycle(struct gradients *s, double *dual, int64_t *products,
         }
         MRC_TRY(mrc_gram_apply(s->g, s->direction, l, s->image, err));
         ++*products;
+        MRC_TRY(sum_pairs(s,
+                          (struct products){.a = {s->direction, s->direction},
+                                            .b = {s->direction, s->image},
+                                            .pairs = PAIRS},
+                          err));
         for (int64_t c = 0; c < l; c++)
             if (!s->done[c])
-                MRC_TRY(step_along(s, c, dual, err));
+                MRC_TRY(step_along(s, c, s->sums[c * PAIRS], s->sums[c * PAIRS + 1], dual, err));
     }
 out:
     return rc;
@@ -761,10 +808,14 @@ static mercer_status solve_gradients(mrc_gram *g, const struct basis *b, const s
         ++out->products;
     }
     bool explained = true;
-    double floor = mrc_rank_floor(n, g->eps * g->kmax, 0);
+    double floor = mrc_rank_floor(t->span.total, g->eps * g->kmax, 0);
+    MRC_TRY(sum_pairs(
+        &s,
+        (struct products){
+            .a = {s.rest, out->dual}, .b = {s.rest, out->dual}, .pairs = PAIRS, .of_all = true},
+        err));
     for (int64_t c = 0; c < l; c++)
-        explained &= column_dot(s.rest, s.rest, n, l, c) <=
-                     floor * floor * column_dot(out->dual, out->dual, n, l, c);
+        explained &= s.sums[c * PAIRS] <= floor * floor * s.sums[c * PAIRS + 1];
     MRC_TRY(judge(g, out, explained, err));
 out:
     mrc_free(kept);
@@ -799,12 +850,28 @@ out:
     return rc;
 }
 
+/* How many rows the preconditioner is made of: ranks have as many together as one rank that has the
+ * memory of all of them. */
+static mercer_status find_sample(const mrc_gram *g, int64_t *columns, mercer_error *err)
+{
+    double least = -(double)mercer_ctx_memory(g->ctx);
+    mercer_status rc = MERCER_OK;
+    if (g->span.spread) {
+        MRC_TRY(mrc_comm_largest(g->ctx, &least, err));
+        least *= g->ctx->comm.table.size;
+    }
+    *columns = sample_columns(-least, g->span.total);
+out:
+    return rc;
+}
+
 mercer_status mrc_gram_solve(mrc_gram *g, const double *targets, int64_t outputs, double ridge,
                              mrc_ridge *out, mercer_error *err)
 {
     struct targets t = {.n = g->n, .outputs = outputs, .span = g->span};
     struct basis b = {0};
     mrc_sampled sampled = {0};
+    int64_t columns;
     mercer_status rc = MERCER_OK;
 
     memset(out, 0, sizeof *out);
@@ -819,7 +886,8 @@ mercer_status mrc_gram_solve(mrc_gram *g, const double *targets, int64_t outputs
                     "ridge 0 needs the low-rank store: without a ridge the solution drowns in "
                     "rounding on any other");
     if (!out->f) {
-        MRC_TRY(mrc_gram_sample(g, sample_columns(g->ctx, g->n), 0, SEED, &sampled, err));
+        MRC_TRY(find_sample(g, &columns, err));
+        MRC_TRY(mrc_gram_sample(g, columns, 0, SEED, &sampled, err));
         if (sampled.indefinite)
             MRC_TRY(refuse_indefinite(err));
         if (sampled.factor->rank == 0)

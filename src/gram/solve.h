@@ -39,12 +39,14 @@ typedef struct mrc_ridge {
  * norm; or MRC_RIDGE_AUTO. MERCER_ERR_DATA: the matrix is zero to rounding (out->trace tells), or
  * not semidefinite, or the ridge is too small for its digits; MERCER_ERR_NUMERIC: no solution was
  * found. A residual above 1e-6 is told in a notice, above 1e-3 it is an error. The operator should
- * be in its usual unit. To be destroyed, also after an error. */
+ * be in its usual unit. Where rows are spread over ranks, arrays of n numbers have those here, and
+ * all else is the same on all ranks. To be destroyed, also after an error. */
 mercer_status mrc_gram_solve(mrc_gram *gram, const double *targets, int64_t outputs, double ridge,
                              mrc_ridge *out, mercer_error *err);
 void mrc_ridge_destroy(mrc_ridge *ridge);
 
-/* n-vectors that a solution without a factor holds, for solver_columns of the request. */
+/* n-vectors that a solution without a factor holds, for solver_columns of the request; n: rows
+ * here. */
 int64_t mrc_solve_columns(const mercer_ctx *ctx, int64_t n, int64_t outputs);
 
 #endif

@@ -4,6 +4,7 @@
 #include "linalg/linalg.h"
 
 #include "base/aside.h"
+#include "base/order.h"
 #include "base/running.h"
 #include "linalg/panel.h"
 
@@ -286,6 +287,48 @@ mercer_status mrc_tall_times_checked(mercer_ctx *ctx, int64_t n, int64_t m, int6
 {
     run_tall_times(ctx, true, strip_of(n), n, m, k, alpha, a, lda, s, lds, beta, c, ldc);
     return mrc_check_cancel(ctx, err);
+}
+
+/* The rows [first, first + rows) of all, which are in one strip that other ranks have rows of, too:
+ * in the company of as many others, and at their place in the strip. */
+static mercer_status tall_times_within(mercer_ctx *ctx, const mrc_span *span, int64_t first,
+                                       int64_t rows, int64_t m, int64_t k, const double *a,
+                                       const double *s, double *c, mercer_error *err)
+{
+    const int64_t strip = strip_of(span->total), before = first % strip;
+    const int64_t length = mrc_min64(strip, span->total - (first - before)),
+                  at = first - span->first;
+    double *whole = NULL, *product = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&whole, length, k, sizeof *whole, err));
+    MRC_TRY(mrc_alloc2(&product, length, m, sizeof *product, err));
+    memcpy(whole + before * k, a + at * k, (size_t)(rows * k) * sizeof *whole);
+    run_tall_times(ctx, true, strip, length, m, k, 1, whole, k, s, m, 0, product, m);
+    memcpy(c + at * m, product + before * m, (size_t)(rows * m) * sizeof *c);
+out:
+    mrc_free(whole);
+    mrc_free(product);
+    return rc;
+}
+
+mercer_status mrc_tall_times_as_one(mercer_ctx *ctx, const mrc_span *span, int64_t m, int64_t k,
+                                    const double *a, const double *s, double *c, mercer_error *err)
+{
+    const int64_t strip = strip_of(span->total), last = span->first + span->n;
+    /* Strips that are here in full. */
+    int64_t begin = mrc_min64((span->first + strip - 1) / strip * strip, last);
+    int64_t end = last == span->total ? last : last / strip * strip;
+    mercer_status rc = MERCER_OK;
+    end = end < begin ? begin : end;
+    if (span->first < begin)
+        MRC_TRY(tall_times_within(ctx, span, span->first, begin - span->first, m, k, a, s, c, err));
+    run_tall_times(ctx, true, strip, end - begin, m, k, 1, a + (begin - span->first) * k, k, s, m,
+                   0, c + (begin - span->first) * m, m);
+    if (end < last)
+        MRC_TRY(tall_times_within(ctx, span, end, last - end, m, k, a, s, c, err));
+    MRC_TRY(mrc_check_cancel(ctx, err));
+out:
+    return rc;
 }
 
 /* Ranks have whole strips of MRC_STRIP rows, and BLAS may have other bits for a row of longer ones.

@@ -64,7 +64,12 @@ void mrc_tall_times(mercer_ctx *ctx, int64_t n, int64_t m, int64_t k, double alp
 mercer_status mrc_tall_times_checked(mercer_ctx *ctx, int64_t n, int64_t m, int64_t k, double alpha,
                                      const double *a, int64_t lda, const double *s, int64_t lds,
                                      double beta, double *c, int64_t ldc, mercer_error *err);
-/* The same for the rows here of all: a row has the same bits whatever the number of ranks. */
+/* C (n x m) = A (n x k) S (k x m) for the rows here of all: a row has the bits that
+ * mrc_tall_times() has for all of them. */
+mercer_status mrc_tall_times_as_one(mercer_ctx *ctx, const mrc_span *span, int64_t m, int64_t k,
+                                    const double *a, const double *s, double *c, mercer_error *err);
+/* As mrc_tall_times_checked() for the rows here of all, in strips that ranks have whole: a row has
+ * the same bits whatever the number of ranks. */
 mercer_status mrc_tall_times_of_span(mercer_ctx *ctx, const mrc_span *span, int64_t m, int64_t k,
                                      double alpha, const double *a, int64_t lda, const double *s,
                                      int64_t lds, double beta, double *c, int64_t ldc,

@@ -738,6 +738,38 @@ def fit_of_sparse_rows_as_one():
 
 
 @test
+def regression_of_sparse_rows_as_one_and_as_numpy():
+    """Products with sparse rows of a linear kernel: models of one rank, and predictions from the normal equations."""
+    x = np.round(make_sparse("rows.svm", 3001, labels=("yes", "no")), 4)
+    words = ["rows.svm", "--label", "label", "-k", "linear"]
+    models_are_those_of_one([*words, "-m", "krr"], (2, 7), [1])
+    models_are_those_of_one([*words, "-m", "kfd:ridge=1e-3"], (3,), [2])
+    ridge, direction = 1e-2, "kfd:ridge=0.01"
+    about = x - x.mean(axis=0)
+    penalty = ridge * (about ** 2).sum() * np.eye(x.shape[1])
+    ranks(3, "fit", *words, "-m", direction, "-o", "kfd.model", "-q")
+    alone("transform", "kfd.model", "rows.svm", "-o", "features.npy", "-q")
+    is_yes = np.arange(len(x)) % 2 == 0
+    within = np.vstack([x[is_yes] - x[is_yes].mean(axis=0), x[~is_yes] - x[~is_yes].mean(axis=0)])
+    fisher = np.linalg.solve(within.T @ within + penalty, x[is_yes].mean(axis=0) - x[~is_yes].mean(axis=0))
+    features = np.load("features.npy")
+    assert features.shape == (len(x), 1)
+    assert abs(np.corrcoef(features[:, 0], about @ fisher)[0, 1]) > 1 - 1e-12
+    x = np.round(make_sparse("values.svm", 3001, labels=("0.5", "1.25")), 4)
+    y = np.where(np.arange(len(x)) % 2 == 0, 0.5, 1.25)
+    about = x - x.mean(axis=0)
+    for center in ("exact", "none"):
+        rows, mean = (about, y.mean()) if center == "exact" else (x, 0)
+        ranks(3, "fit", "values.svm", "--target", "target", "-k", "linear", "-m", f"krr:ridge={ridge}", "--center", center, "-o",
+              "krr.model", "-q")
+        alone("transform", "krr.model", "values.svm", "-o", "fitted.npy", "-q")
+        gram = rows.T @ rows + ridge * (rows ** 2).sum() * np.eye(x.shape[1])
+        expected = mean + rows @ np.linalg.solve(gram, rows.T @ (y - mean))
+        off = np.abs(np.load("fitted.npy")[:, 0] - expected).max()
+        assert off < 1e-11, (center, off)
+
+
+@test
 def classes_are_judged_by_all_ranks():
     """A label column whose first half looks like classes and whose second half like values, and the other way round."""
     x = np.random.default_rng(1).normal(size=(3001, 2))

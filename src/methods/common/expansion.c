@@ -11,6 +11,7 @@
  * them are B = L'^-1 W over the pivots, and the mean of the mapped rows is L'^-1 mean(F). */
 #include "methods/common/expansion.h"
 
+#include "base/running.h"
 #include "data/means.h"
 #include "gram/factor.h"
 #include "linalg/linalg.h"
@@ -53,10 +54,11 @@ bool mrc_expansion_collapses(const mrc_problem *problem, int64_t count, int64_t 
            (double)(rows->d * components) <= points * (mean_size + (double)components);
 }
 
-mercer_status mrc_expansion_check_spread(const mrc_problem *problem, mercer_error *err)
+mercer_status mrc_expansion_check_spread(const mrc_problem *problem, int64_t components,
+                                         mercer_error *err)
 {
     const mercer_rows *rows = problem->rows;
-    const int64_t components = problem->components > 0 ? problem->components : 1;
+    components = components > 0 ? components : 1;
     if (!problem->ranks || !mercer_rows_is_sparse(rows) || !mrc_kernel_is_linear(problem->kernel) ||
         mrc_expansion_collapses(problem, mrc_rows_total(rows), components))
         return MERCER_OK;
@@ -67,25 +69,56 @@ mercer_status mrc_expansion_check_spread(const mrc_problem *problem, mercer_erro
                        (long long)components, (long long)rows->d, (long long)mrc_rows_total(rows));
 }
 
-/* W = (X - c)' B for sparse rows: X' B - c (1' B), nothing of which fills X. */
-static void collapse_sparse(const mercer_rows *points, const mrc_expansion *e, mercer_model *model)
+struct sparse_map {
+    const mercer_rows *points;
+    const mrc_expansion *e;
+};
+
+/* X' B in the order of the rows: the numbers of the columns begin / l up to end / l. */
+static mercer_status add_entries(void *arg, int64_t begin, int64_t end, double *weights,
+                                 mercer_error *err)
 {
-    const mrc_csr *x = &points->csr;
-    const double *b = e->coefficients;
-    int64_t l = e->components;
-    for (int64_t i = 0; i < points->n; i++)
-        for (int64_t k = x->start[i]; k < x->start[i + 1]; k++) {
-            double *to = model->weights + (int64_t)x->column[k] * l;
+    const struct sparse_map *w = arg;
+    const mrc_csr *x = &w->points->csr;
+    const double *b = w->e->coefficients;
+    const int64_t l = w->e->components, first = begin / l, last = end / l;
+    (void)err;
+    for (int64_t i = 0; i < w->points->n; i++) {
+        int64_t k = x->start[i];
+        while (k < x->start[i + 1] && x->column[k] < first)
+            k++;
+        for (; k < x->start[i + 1] && x->column[k] < last; k++) {
+            double *to = weights + (int64_t)x->column[k] * l;
             for (int64_t j = 0; j < l; j++)
                 to[j] += x->value[k] * b[i * l + j];
         }
-    for (int64_t j = 0; e->centered_images && j < l; j++) {
-        double sum = 0;
-        for (int64_t i = 0; i < points->n; i++)
-            sum += b[i * l + j];
-        for (int64_t k = 0; k < points->d; k++)
-            model->weights[k * l + j] -= model->input_center[k] * sum;
     }
+    return MERCER_OK;
+}
+
+/* W = (X - c)' B for sparse rows: X' B - c (1' B), nothing of which fills X. Rows that are spread
+ * over ranks: sums that these hand on. */
+static mercer_status collapse_sparse(mercer_ctx *ctx, const mercer_rows *points,
+                                     const mrc_expansion *e, mercer_model *model, mercer_error *err)
+{
+    enum { GROUPS = 16 }; /* of columns: more keep more ranks at work at a time */
+    const mrc_span span = mrc_rows_span(ctx, points);
+    const int64_t d = points->d, l = e->components;
+    struct sparse_map w = {.points = points, .e = e};
+    double *sums = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_run_span(ctx, &span, model->weights, d * l, (d + GROUPS - 1) / GROUPS * l,
+                         add_entries, &w, err));
+    if (!e->centered_images)
+        goto out;
+    MRC_TRY(mrc_alloc(&sums, l, sizeof *sums, err));
+    MRC_TRY(mrc_column_sums_of_span(ctx, &span, e->coefficients, l, sums, err));
+    for (int64_t j = 0; j < l; j++)
+        for (int64_t k = 0; k < d; k++)
+            model->weights[k * l + j] -= model->input_center[k] * sums[j];
+out:
+    mrc_free(sums);
+    return rc;
 }
 
 /* The same for dense rows, of which a block at a time is copied. */
@@ -130,7 +163,7 @@ static mercer_status collapse(mercer_ctx *ctx, const mrc_problem *problem, const
     if (e->inner) /* the factor of a linear kernel is its rows */
         memcpy(model->weights, e->inner, (size_t)(d * e->components) * sizeof *e->inner);
     else if (mercer_rows_is_sparse(points))
-        collapse_sparse(points, e, model);
+        rc = collapse_sparse(ctx, points, e, model, err);
     else
         rc = collapse_dense(ctx, points, e, model, err);
 out:
@@ -393,9 +426,11 @@ mercer_status mrc_expand(mercer_ctx *ctx, const mrc_problem *problem, mrc_expans
         MRC_TRY(mrc_gram_collapse(e->gram, e->coefficients, e->components, &inner, err));
         e->inner = inner;
     }
-    /* What follows would see the rows of this rank alone, unless a few of all are selected. */
+    /* What follows would see the rows of this rank alone, unless a few of all are selected, or sums
+     * over the rows are all that is made of them. */
     bool few = e->points || (e->selected && model->center != MRC_CENTER_EXACT);
-    if (mrc_rows_span(ctx, problem->rows).spread && !few && !(collapses && e->inner))
+    bool summed = e->inner || (!e->selected && mercer_rows_is_sparse(points));
+    if (mrc_rows_span(ctx, problem->rows).spread && !few && !(collapses && summed))
         MRC_TRY(mrc_rows_need_whole(problem->rows, "a model of all rows", err));
     if (e->gram)
         mrc_gram_release(e->gram);

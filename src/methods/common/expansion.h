@@ -13,9 +13,10 @@
 typedef struct mrc_expansion {
     const mercer_rows *points; /* the caller's points (without an exact mean), or NULL: rows */
     const int64_t *selected;   /* which training rows, or NULL: all, in order */
-    int64_t count;             /* points */
+    int64_t count;             /* points; of rows that are spread over ranks: all of them */
     int64_t components;
-    double *coefficients; /* B, count x components, from mrc_alloc; the model takes it over */
+    double *coefficients; /* B, count x components, from mrc_alloc; the model takes it over. Of all
+                           * rows where they are spread: those of the rows here */
     /* The same directions in the coordinates of the factor of gram, its rank x components, or NULL:
      * they are the caller's, and more exact than F' B. */
     const double *inner;
@@ -52,9 +53,10 @@ mercer_status mrc_expand_on_pivots(mercer_ctx *ctx, const mrc_problem *problem, 
 mercer_status mrc_center_columns(mercer_ctx *ctx, const mrc_span *span, int64_t l, double *b,
                                  mercer_error *err);
 
-/* Refuse, before work, sparse rows that are spread over ranks of which a model of the components of
- * the problem is not kept as such a map, see below: no rank has all of them. */
-mercer_status mrc_expansion_check_spread(const mrc_problem *problem, mercer_error *err);
+/* Refuse, before work, sparse rows that are spread over ranks of which a model with these
+ * components is not kept as such a map, see below: no rank has all of them. */
+mercer_status mrc_expansion_check_spread(const mrc_problem *problem, int64_t components,
+                                         mercer_error *err);
 
 /* Whether such a model of `count` dense points or the problem's sparse ones is kept as a linear
  * map, whose mean then costs nothing. */

@@ -198,7 +198,7 @@ mercer_status mrc_spectral_fit(mercer_ctx *ctx, const mrc_problem *problem, merc
     mrc_gram_request request = request_of(ctx, problem, mrc_rows_total(problem->rows));
     mercer_status rc = MERCER_OK;
 
-    MRC_TRY(mrc_expansion_check_spread(problem, err));
+    MRC_TRY(mrc_expansion_check_spread(problem, problem->components, err));
     MRC_TRY(mrc_problem_gram(ctx, problem, &request, &gram, err));
     mrc_gram_release_points(gram);
     MRC_TRY(mrc_gram_spectrum(gram, problem->components, problem->share, &s, err));

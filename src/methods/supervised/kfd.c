@@ -130,22 +130,39 @@ out:
     return rc;
 }
 
-/* |w_j|^2: in the coordinates of a factor, or A C and its image, where all rows are here. */
+/* Sums of products of w and image, rows x l. */
+struct lengths {
+    int64_t rows, l;
+    const double *w, *image;
+};
+
+static mercer_status add_lengths(void *arg, int64_t begin, int64_t end, double *norms,
+                                 mercer_error *err)
+{
+    const struct lengths *s = arg;
+    (void)err;
+    for (int64_t i = 0; i < s->rows; i++)
+        for (int64_t j = begin; j < end; j++)
+            norms[j] += s->w[i * s->l + j] * s->image[i * s->l + j];
+    return MERCER_OK;
+}
+
+/* |w_j|^2: in the coordinates of a factor, which all ranks have, or A C and its image. */
 static mercer_status direction_norms(mercer_ctx *ctx, const struct rows_of_classes *rows,
                                      const struct discriminants *d, double *norms,
                                      mercer_error *err)
 {
     const mrc_regression *r = rows->r;
     const mrc_ridge *s = &r->ridge;
-    int64_t count = s->f ? s->f->rank : rows->span.n, l = d->l;
+    const mrc_span all = s->f ? mrc_span_whole(s->f->rank) : rows->span;
+    int64_t count = all.n, l = d->l;
     double *w = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2_raw(&w, count, l, sizeof *w, err));
-    mrc_tall_times(ctx, count, l, r->outputs, 1, s->f ? s->weights : s->dual, r->outputs,
-                   d->combine, l, 0, w, l);
-    for (int64_t i = 0; i < count; i++)
-        for (int64_t j = 0; j < l; j++)
-            norms[j] += w[i * l + j] * (s->f ? w : d->features)[i * l + j];
+    MRC_TRY(mrc_tall_times_as_one(ctx, &all, l, r->outputs, s->f ? s->weights : s->dual, d->combine,
+                                  w, err));
+    struct lengths lengths = {.rows = count, .l = l, .w = w, .image = s->f ? w : d->features};
+    MRC_TRY(mrc_run_span(ctx, &all, norms, l, TOGETHER, add_lengths, &lengths, err));
     MRC_TRY(mrc_decide_numbers(ctx, &rows->span, norms, l, err));
 out:
     mrc_free(w);
@@ -251,14 +268,16 @@ static mercer_status kfd_fit(mercer_ctx *ctx, const void *params, const mrc_prob
         MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_AT(.key = "label"),
                     "kfd separates classes: name the column of the classes");
     MRC_TRY(mrc_regression_targets(problem, &r, err));
-    MRC_TRY(mrc_regression_solve(ctx, problem, used.ridge, &r, err));
+    const int64_t wanted = problem->components > 0 ? problem->components : r.outputs;
+    MRC_TRY(mrc_regression_solve(ctx, problem, used.ridge,
+                                 wanted < r.outputs ? wanted : r.outputs - 1, &r, err));
     if (r.ridge.ridge == 0 && r.ridge.rank > n - r.outputs)
         MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_AT(.key = "ridge"),
                     "ridge 0: a kernel matrix of rank %lld separates %lld rows of %lld classes in "
                     "full; give a ridge",
                     (long long)r.ridge.rank, (long long)n, (long long)r.outputs);
     used.ridge = r.ridge.ridge;
-    MRC_TRY(lead(ctx, &rows, problem->components > 0 ? problem->components : r.outputs, &d, err));
+    MRC_TRY(lead(ctx, &rows, wanted, &d, err));
     if (d.l < problem->components)
         mrc_notice(ctx, "%lld features asked for, but %lld classes have no more than %lld",
                    (long long)problem->components, (long long)r.outputs, (long long)d.l);

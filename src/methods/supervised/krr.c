@@ -251,7 +251,7 @@ static mercer_status krr_fit(mercer_ctx *ctx, const void *params, const mrc_prob
         MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "components"),
                     "%lld components: krr has one feature per target or class, which are %lld",
                     (long long)problem->components, (long long)r.outputs);
-    MRC_TRY(mrc_regression_solve(ctx, problem, used.ridge, &r, err));
+    MRC_TRY(mrc_regression_solve(ctx, problem, used.ridge, r.outputs, &r, err));
     used.ridge = r.ridge.ridge;
     MRC_TRY(mrc_regression_model(ctx, problem, &r, NULL, r.outputs, model, err));
     problem->report->projection_variance = NAN; /* predictions do not have one */

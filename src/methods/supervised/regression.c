@@ -105,6 +105,7 @@ static mrc_gram_request request_of(const mercer_ctx *ctx, const mrc_problem *pro
                                    int64_t outputs)
 {
     return (mrc_gram_request){.centered = problem->center != MRC_CENTER_NONE,
+                              .by_products = true,
                               .work_columns = 4 * outputs + 8,
                               .solver_columns = mrc_solve_columns(ctx, n, outputs)};
 }
@@ -134,13 +135,17 @@ mercer_status mrc_regression_check_spread(const struct mrc_request *request, mer
 }
 
 mercer_status mrc_regression_solve(mercer_ctx *ctx, const mrc_problem *problem, double ridge,
-                                   mrc_regression *r, mercer_error *err)
+                                   int64_t features, mrc_regression *r, mercer_error *err)
 {
-    const int64_t n = mrc_rows_total(problem->rows);
+    /* Without a factor a rank has the vectors of its own rows. */
+    const bool factored =
+        !mercer_rows_is_sparse(problem->rows) || !mrc_kernel_is_linear(problem->kernel);
+    const int64_t n = factored ? mrc_rows_total(problem->rows) : problem->rows->n;
     mrc_gram_request request = request_of(ctx, problem, n, r->outputs);
     mercer_fit_report *report = problem->report;
     bool chosen = ridge == MRC_KEYWORD(0);
     mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_expansion_check_spread(problem, features, err));
     MRC_TRY(mrc_problem_gram(ctx, problem, &request, &r->gram, err));
     mrc_gram_set_unit(r->gram, mrc_gram_usual_unit(r->gram));
     rc = mrc_gram_solve(r->gram, r->targets, r->outputs, chosen ? MRC_RIDGE_AUTO : ridge, &r->ridge,
@@ -177,18 +182,31 @@ static mercer_status combined(mercer_ctx *ctx, const double *x, int64_t rows, in
     return MERCER_OK;
 }
 
+/* The same for the dual coefficients of the rows here. */
+static mercer_status combined_rows(mercer_ctx *ctx, const mrc_span *span, const mrc_regression *r,
+                                   const double *combine, int64_t l, double **out,
+                                   mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    if (!combine)
+        return combined(ctx, r->ridge.dual, span->n, r->outputs, NULL, l, out, err);
+    MRC_TRY(mrc_alloc2_raw(out, span->n, l, sizeof **out, err));
+    MRC_TRY(mrc_tall_times_as_one(ctx, span, l, r->outputs, r->ridge.dual, combine, *out, err));
+out:
+    return rc;
+}
+
 static mercer_status on_rows(mercer_ctx *ctx, const mrc_problem *problem, mrc_regression *r,
                              const double *combine, int64_t l, mercer_model *model,
                              mercer_error *err)
 {
     bool centered = problem->center != MRC_CENTER_NONE;
-    int64_t n = problem->rows->n;
-    mrc_expansion e = {.count = n, .components = l, .centered_images = centered};
+    const mrc_span span = mrc_gram_span(r->gram);
+    mrc_expansion e = {.count = span.total, .components = l, .centered_images = centered};
     mercer_status rc = MERCER_OK;
-    MRC_TRY(combined(ctx, r->ridge.dual, n, r->outputs, combine, l, &e.coefficients, err));
+    MRC_TRY(combined_rows(ctx, &span, r, combine, l, &e.coefficients, err));
     if (centered) {
-        const mrc_span whole = mrc_span_whole(n);
-        MRC_TRY(mrc_center_columns(ctx, &whole, l, e.coefficients, err));
+        MRC_TRY(mrc_center_columns(ctx, &span, l, e.coefficients, err));
         MRC_TRY(mrc_gram_means(r->gram, &e.mean_products, &e.mean_norm2, err));
     }
     MRC_TRY(mrc_expand(ctx, problem, &e, model, err));

@@ -25,10 +25,11 @@ typedef struct mrc_regression {
  * after an error, like all of these. */
 mercer_status mrc_regression_targets(const mrc_problem *problem, mrc_regression *r,
                                      mercer_error *err);
-/* The operator, and the regression on it; ridge as the key has it. */
+/* The operator, and the regression on it; ridge as the key has it. features: that a model is made
+ * of at most. */
 mercer_status mrc_regression_solve(mercer_ctx *ctx, const mrc_problem *problem, double ridge,
-                                   mrc_regression *r, mercer_error *err);
-/* check_spread of such a method: everything goes through the factor. */
+                                   int64_t features, mrc_regression *r, mercer_error *err);
+/* check_spread of such a method: everything goes through the factor, or products. */
 mercer_status mrc_regression_check_spread(const struct mrc_request *request, mercer_error *err);
 /* What that takes for n rows; see mrc_method. */
 void mrc_regression_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem,

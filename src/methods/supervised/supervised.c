@@ -152,7 +152,7 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
     int64_t most = wanted > 0 && wanted < n ? wanted : n;
     mrc_gram_request request = request_of(problem, method, n, outputs, most);
     if (!method->sparse)
-        MRC_TRY(mrc_expansion_check_spread(problem, err));
+        MRC_TRY(mrc_expansion_check_spread(problem, problem->components, err));
     MRC_TRY(mrc_problem_gram(ctx, problem, &request, &gram, err));
     /* Matches are squares of kernel values. Features as given are what the method makes of them. */
     bool as_is = method->scale == MRC_AS_GIVEN || method->sees_values;

@@ -834,6 +834,87 @@ static void test_products_of_sparse_rows(void **state)
     free_entries(&many);
 }
 
+/* Ridge regression on products with sparse rows of a linear kernel: gradients, a preconditioner
+ * made of rows that are drawn, and features as a map of the columns. */
+static void test_regression_of_sparse_rows(void **state)
+{
+    enum { N = 3077, D = 12, WIDE = 400, WIDER = 1500, MANY = 20123, OUT = 9 };
+    static const int64_t counts[] = {257, 1025, 2499, 2500, 3077};
+    struct entries e = sparse_rows(N, D, false), wide = sparse_rows(N, WIDE, false);
+    struct entries wider = sparse_rows(N, WIDER, false), many = sparse_rows(MANY, 40, false);
+    double *y = normal_rows(11, MANY, OUT, 5, 1);
+    int64_t *codes = malloc((size_t)MANY * sizeof *codes);
+    struct spread_fit base = {.method = "krr",
+                              .kernel = "linear",
+                              .n = N,
+                              .d = WIDE,
+                              .sparse = &wide,
+                              .values = y,
+                              .outputs = 1},
+                      f;
+    (void)state;
+    assert_non_null(codes);
+    for (int64_t i = 0; i < MANY; i++)
+        codes[i] = i < 1100 ? i % 2 : i < 2800 ? 2 + i % 3 % 2 : 4;
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
+        for (int given = 0; given < 2; given++) {
+            f = base;
+            f.n = counts[k];
+            f.store = counts[k] < 2500 ? "lowrank" : NULL;
+            f.method = given ? "krr:ridge=1e-4" : "krr";
+            f.outputs = given ? OUT : 2;
+            check_fit(f);
+            f.center = "none";
+            f.values = NULL;
+            f.codes = codes;
+            check_fit(f);
+            f.center = NULL;
+            f.method = given ? "kfd:ridge=1e-6" : "kfd";
+            check_fit(f);
+        }
+    f = base;
+    f.scale = "unit";
+    f.outputs = OUT;
+    check_fit(f);
+    f.head = "ls";
+    check_fit(f);
+    f = base; /* fewer columns than are drawn in a step */
+    f.sparse = &e;
+    f.d = D;
+    check_fit(f);
+    f.center = "none";
+    f.values = NULL;
+    f.codes = codes;
+    check_fit(f);
+    f.method = "kfd";
+    f.center = "span";
+    f.components = 2;
+    check_fit(f);
+    f = base; /* the rows drawn leave some of the matrix */
+    f.n = all_of_it ? N : 2500;
+    f.sparse = &wider;
+    f.d = WIDER;
+    check_fit(f);
+    f = base;
+    f.n = MANY; /* rows that one rank cuts otherwise */
+    f.d = 40;
+    f.sparse = &many;
+    f.outputs = 3;
+    check_fit(f);
+    for (int64_t i = 0; i < MANY; i++)
+        codes[i] = i < 8 ? i : i % 7;
+    f.method = "kfd";
+    f.values = NULL;
+    f.codes = codes;
+    check_fit(f);
+    free(y);
+    free(codes);
+    free_entries(&e);
+    free_entries(&wide);
+    free_entries(&wider);
+    free_entries(&many);
+}
+
 static void test_points_of_sparse_rows(void **state)
 {
     enum { N = 3077, WIDE = 400, POINTS = 60, MANY = 20123, NARROW = 12 };
@@ -1498,10 +1579,10 @@ static double features_send(const struct table *t, bool combines, double again, 
 
 static void test_what_fits_send(void **state)
 {
-    enum { N = 6000, D = 3, M = 50, K = 5, FEW = 3000, WIDE = 1600, W = 8 };
+    enum { N = 6000, D = 3, M = 50, K = 5, FEW = 3000, WIDE = 1600, NARROW = 300, OUT = 3, W = 8 };
     static const int sizes[] = {2, 3, 7};
     double *x = normal_rows(9, N, D, 0, 1);
-    struct entries wide = sparse_rows(FEW, WIDE, false);
+    struct entries wide = sparse_rows(FEW, WIDE, false), narrow = sparse_rows(FEW, NARROW, false);
     const double parts = (double)mrc_parts(N);
     struct spread_fit base = {.method = "kpca",
                               .kernel = "rbf:sigma=4",
@@ -1539,9 +1620,29 @@ static void test_what_fits_send(void **state)
         mercer_free(f.bytes);
         f.bytes = NULL;
         check_sent(&f, sizes[s], products, 0.3);
+        f = base;
+        f.method = "krr";
+        f.kernel = "linear";
+        f.components = 0;
+        f.n = FEW;
+        f.d = NARROW;
+        f.sparse = &narrow;
+        f.values = x;
+        f.outputs = OUT;
+        fit_alone(&f, 1);
+        const double r = NARROW, few = (double)mrc_parts(FEW), passes = (double)f.report.passes;
+        const double drawn =
+            280 * ranks + 8 * few + 128 * r / 2 + 4400 + 256 * (double)narrow.start[FEW] / FEW;
+        mercer_free(f.bytes);
+        check_sent(&f, sizes[s],
+                   r / 12 * drawn + 8 * r * r * few + 8 * r * (r + 1) + 16 * r * OUT * few +
+                       120 * ranks + passes * (8 * NARROW * W + 64 * OUT) * ranks +
+                       passes * 8 * r * OUT * (few + 1) + 8 * NARROW * OUT * ranks,
+                   0.1);
     }
     free(x);
     free_entries(&wide);
+    free_entries(&narrow);
 }
 
 /* Tables of what is sent beyond the factor, which kernel PCA tells: the same rows are its pivots.
@@ -1922,13 +2023,22 @@ static void test_what_is_not_spread_is_refused(void **state)
     f.store = NULL;
     f.d = 1 << 20; /* columns that no row has */
     check_refusal(&f, MERCER_ERR_UNSUPPORTED, "the model would hold");
-    f.d = D;
     f.method = "krr";
     f.kernel = "linear";
     f.components = 0;
     f.values = x;
     f.outputs = 1;
-    check_refusal(&f, MERCER_ERR_UNSUPPORTED, "only products with the matrix");
+    check_refusal(&f, MERCER_ERR_UNSUPPORTED, "the model would hold");
+    f.d = D;
+    int64_t codes[N];
+    for (int64_t i = 0; i < N; i++)
+        codes[i] = i % 2;
+    f.method = "kfd:ridge=0";
+    f.values = NULL;
+    f.codes = codes;
+    check_refusal(&f, MERCER_ERR_ARGUMENT, "ridge 0 needs the low-rank store");
+    f.codes = NULL;
+    f.values = x;
     f.method = "kpls";
     f.components = 0.9;
     check_refusal(&f, MERCER_ERR_ARGUMENT, "give a number of components");
@@ -2188,6 +2298,35 @@ static void test_failures_end_all_ranks(void **state)
     free(codes);
 }
 
+/* The same where ridge regression takes products and rows that are drawn. */
+static void test_failures_of_regressions(void **state)
+{
+    enum { N = 2600, D = 3 };
+    double *x = normal_rows(9, N, D, 0, 1);
+    int64_t *codes = malloc((size_t)N * sizeof *codes);
+    struct entries e = sparse_rows(N, D, true);
+    struct spread_fit f = {.method = "krr",
+                           .kernel = "linear",
+                           .n = N,
+                           .d = D,
+                           .sparse = &e,
+                           .values = x,
+                           .outputs = 1,
+                           .threads = 1};
+    (void)state;
+    assert_non_null(codes);
+    for (int64_t i = 0; i < N; i++)
+        codes[i] = i % 3;
+    fail_everywhere(f);
+    f.method = "kfd:ridge=0.1";
+    f.values = NULL;
+    f.codes = codes;
+    fail_everywhere(f);
+    free_entries(&e);
+    free(x);
+    free(codes);
+}
+
 int main(int argc, char **argv)
 {
     all_of_it = argc > 1 && strcmp(argv[1], "all") == 0;
@@ -2219,6 +2358,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_rkpca),
         cmocka_unit_test(test_sparse_rows),
         cmocka_unit_test(test_products_of_sparse_rows),
+        cmocka_unit_test(test_regression_of_sparse_rows),
         cmocka_unit_test(test_points_of_sparse_rows),
         cmocka_unit_test(test_sparse_rows_with_targets),
         cmocka_unit_test(test_multiples_of_a_row),
@@ -2226,6 +2366,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_part_is_not_taken_for_all),
         cmocka_unit_test(test_calls_must_be_the_same),
         cmocka_unit_test(test_failures_end_all_ranks),
+        cmocka_unit_test(test_failures_of_regressions),
         cmocka_unit_test(test_all_ranks_and_threads_were_met),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
