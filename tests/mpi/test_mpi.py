@@ -455,6 +455,7 @@ def nystroem_as_one():
     models_are_those_of_one(words)
     models_are_those_of_one(["rows.npy", "-m", "nystroem", "-n", "0.7", "--center", "none", "--scale", "standard"], (3, 4), [2])
     models_are_those_of_one(["rows.npy", "-m", "nystroem:points=2500", "-k", "linear", "-n", "2"], (3,), [1])
+    models_are_those_of_one(["rows.npy", "-m", "nystroem:sampling=rpcholesky,points=60", "-n", "4"], (2, 7), [1])
     make_rows(20500, 6, np.float32)
     models_are_those_of_one(["rows.npy", "-m", "nystroem:points=250", "-n", "5"], (2, 7), [1])
     told = json.loads(without_times(alone("fit", *words, "--threads", "1", "--json").out))
@@ -613,7 +614,7 @@ def krr_that_cannot_be_spread_is_refused():
 @test
 def nystroem_that_cannot_be_spread_is_refused():
     words = ["nothing.npy", "-o", "my.model", "-m"]
-    for sampling in ("kmeans", "greedy", "rpcholesky"):
+    for sampling in ("kmeans", "greedy"):
         one_line(ranks(2, "fit", *words, f"nystroem:sampling={sampling}", status=2), "sampling=uniform", "fit on one rank", status=2)
     one_line(ranks(2, "fit", *words, "nystroem", "--center", "exact", status=2), "use center span", status=2)
     one_line(ranks(2, "fit", *words, "nystroem", "--store", "lowrank", status=2), "leave it out", status=2)

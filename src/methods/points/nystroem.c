@@ -224,10 +224,11 @@ static mercer_status choose_by_residual(void *self, mercer_ctx *ctx, const mrc_p
                                         mercer_error *err)
 {
     mrc_subset_choice *choice = self;
+    const int64_t n = mrc_rows_total(problem->rows);
     mrc_sampled sampled = {0};
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_gram_sample(gram, *count < problem->rows->n ? *count : problem->rows->n, 0,
-                            mrc_rng_next(&ctx->rng), &sampled, err));
+    MRC_TRY(
+        mrc_gram_sample(gram, *count < n ? *count : n, 0, mrc_rng_next(&ctx->rng), &sampled, err));
     if (sampled.indefinite)
         MRC_FAIL(err, MERCER_ERR_DATA,
                  "sampling rpcholesky: the kernel is not positive semidefinite on these rows, so "
@@ -289,10 +290,10 @@ static void nystroem_work(const mercer_ctx *ctx, const void *params, const mrc_p
 static mercer_status nystroem_check_spread(const mrc_request *request, mercer_error *err)
 {
     const struct nystroem_params *p = request->params;
-    if (p->sampling != UNIFORM)
+    if (p->sampling != UNIFORM && p->sampling != RPCHOLESKY)
         return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "method"),
                            "method nystroem: rows that are spread over ranks can only be drawn by "
-                           "sampling=uniform: use it, or fit on one rank");
+                           "sampling=uniform and rpcholesky: use one of these, or fit on one rank");
     mercer_status rc = mrc_subset_check_center(request, err);
     return rc == MERCER_OK ? mrc_subset_check_store(request, err) : rc;
 }

@@ -575,6 +575,7 @@ static mercer_status frame_of_factor(mrc_frame *f, mercer_ctx *ctx, const mrc_pr
         f->basis[j * m + j] = 1;
     }
     mrc_lower_solve(false, true, m, m, f->own, m, f->basis, m);
+    MRC_TRY(mrc_decide_numbers(ctx, &f->span, f->basis, m * m, err));
     MRC_TRY(mrc_alloc(&f->selected, m, sizeof *f->selected, err));
     memcpy(f->selected, factor->pivots, (size_t)m * sizeof *f->selected);
     MRC_TRY(take_columns(f, ctx, factor, err));

@@ -987,6 +987,62 @@ static void test_points_of_sparse_rows(void **state)
     free_entries(&many);
 }
 
+/* Points that are drawn by what the others leave of the rows of all ranks. */
+static void test_points_by_what_is_left(void **state)
+{
+    enum { N = 3077, D = 3, WIDE = 400, MANY = 20123 };
+    static const int64_t counts[] = {2, 257, 2500, 3077};
+    static const char *const kernels[] = {"poly:degree=2", "linear", "cosine",
+                                          "laplacian:gamma=0.1", "0.5*rbf:sigma=9 + 2*linear"};
+    double *x = twins(N, D), *many = normal_rows(4, MANY, 2, 0, 1);
+    struct entries wide = sparse_rows(N, WIDE, false);
+    float *floats = as_floats(x, (int64_t)N * D);
+    struct spread_fit base = {.method = "nystroem:sampling=rpcholesky,points=70",
+                              .kernel = "rbf:sigma=2",
+                              .components = 5,
+                              .n = N,
+                              .d = D,
+                              .dtype = MERCER_F64,
+                              .x = x},
+                      f;
+    (void)state;
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+        f = base;
+        f.n = counts[k];
+        f.components = counts[k] < 10 ? 1 : 5;
+        check_fit(f);
+    }
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+        f = base;
+        f.kernel = kernels[k]; /* some have fewer points than are asked for */
+        f.scale = k % 2 ? "standard" : NULL;
+        f.center = k % 2 ? "none" : "span";
+        check_fit(f);
+        f.sparse = &wide;
+        f.d = WIDE;
+        f.scale = k % 2 ? "unit" : NULL;
+        check_fit(f);
+    }
+    f = base;
+    f.dtype = MERCER_F32;
+    f.x = floats;
+    f.kernel = "rbf"; /* a learnt width, and as many points as a share takes */
+    f.method = "nystroem:sampling=rpcholesky";
+    f.components = 0.5;
+    check_fit(f);
+    f = base;
+    f.n = MANY;
+    f.d = 2;
+    f.x = many;
+    f.kernel = "rbf:sigma=0.2";
+    f.method = "nystroem:sampling=rpcholesky,points=250"; /* sums on two grids */
+    check_fit(f);
+    free(x);
+    free(many);
+    free(floats);
+    free_entries(&wide);
+}
+
 static void test_sparse_rows_with_targets(void **state)
 {
     enum { N = 3077, D = 12, OUT = 2 };
@@ -1608,6 +1664,11 @@ static void test_what_fits_send(void **state)
                    16 * M * ranks + 16 * M * D + 24 * M * (M + 1) + 24 * (M + ranks) +
                        8 * M * parts + 8 * M * M * parts,
                    0.05);
+        f.method = "nystroem:sampling=rpcholesky,points=50";
+        check_sent(&f, sizes[s],
+                   M / 12. * (280 * ranks + 8 * parts + 128 * (D + M / 2.) + 4300) +
+                       8 * M * (D + 2 * M) + 32 * M * parts + 8 * M * M * parts + 8 * M * (M + 1),
+                   0.2);
         f = base;
         f.method = "pca";
         f.kernel = "linear";
@@ -1930,8 +1991,7 @@ static void test_what_is_not_spread_is_refused(void **state)
     check_refusal(&f, MERCER_ERR_ARGUMENT, "groups cannot be set");
     f.method = "kpca:points=all";
     check_refusal(&f, MERCER_ERR_ARGUMENT, "points cannot be set");
-    static const char *const samplings[] = {"nystroem:sampling=kmeans", "nystroem:sampling=greedy",
-                                            "nystroem:sampling=rpcholesky"};
+    static const char *const samplings[] = {"nystroem:sampling=kmeans", "nystroem:sampling=greedy"};
     for (size_t k = 0; k < sizeof samplings / sizeof *samplings; k++) {
         f.method = samplings[k];
         check_refusal(&f, MERCER_ERR_ARGUMENT, "sampling=uniform");
@@ -2298,8 +2358,8 @@ static void test_failures_end_all_ranks(void **state)
     free(codes);
 }
 
-/* The same where ridge regression takes products and rows that are drawn. */
-static void test_failures_of_regressions(void **state)
+/* The same where rows are drawn by what is left of them, for themselves or to precondition. */
+static void test_failures_where_rows_are_drawn(void **state)
 {
     enum { N = 2600, D = 3 };
     double *x = normal_rows(9, N, D, 0, 1);
@@ -2321,6 +2381,11 @@ static void test_failures_of_regressions(void **state)
     f.method = "kfd:ridge=0.1";
     f.values = NULL;
     f.codes = codes;
+    fail_everywhere(f);
+    f.method = "nystroem:sampling=rpcholesky,points=20";
+    f.kernel = "rbf:sigma=2";
+    f.components = 3;
+    f.codes = NULL;
     fail_everywhere(f);
     free_entries(&e);
     free(x);
@@ -2353,6 +2418,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_what_fits_send),
         cmocka_unit_test(test_what_is_sent_beyond_a_factor),
         cmocka_unit_test(test_what_is_sent_without_a_factor),
+        cmocka_unit_test(test_points_by_what_is_left),
         cmocka_unit_test(test_nystroem_of_many_rows),
         cmocka_unit_test(test_landmarks),
         cmocka_unit_test(test_rkpca),
@@ -2366,7 +2432,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_part_is_not_taken_for_all),
         cmocka_unit_test(test_calls_must_be_the_same),
         cmocka_unit_test(test_failures_end_all_ranks),
-        cmocka_unit_test(test_failures_of_regressions),
+        cmocka_unit_test(test_failures_where_rows_are_drawn),
         cmocka_unit_test(test_all_ranks_and_threads_were_met),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
