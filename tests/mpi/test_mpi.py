@@ -770,6 +770,36 @@ def regression_of_sparse_rows_as_one_and_as_numpy():
         assert off < 1e-11, (center, off)
 
 
+def best_matches(x, y, alignment, count):
+    """Rows whose columns of K = XX' match best what those before leave of y: by dense matrices."""
+    k, left, taken = x @ x.T, y - y.mean(), []
+    columns = k.copy()
+    below = np.diag(k).copy()
+    for _ in range(count):
+        if alignment:
+            below = (columns ** 2).sum(axis=0)
+        score = np.full(len(x), -1.0)
+        usable = below > 1e-9 * below.max()
+        score[usable] = (k[:, usable].T @ left) ** 2 / below[usable]
+        score[taken] = -1
+        taken.append(int(np.argmax(score)))
+        q = columns[:, taken[-1]] / np.linalg.norm(columns[:, taken[-1]])
+        columns -= np.outer(q, q @ columns)
+        left = left - q * (q @ left)
+    return taken
+
+
+@test
+def matches_of_sparse_rows_as_one_and_as_numpy():
+    x = np.round(make_sparse("values.svm", 3001, labels=("0.5", "1.25", "7")), 4)
+    y = np.array([("0.5", "1.25", "7")[i % 3 if i > 2996 else i % 2] for i in range(len(x))]).astype(float)
+    for method in ("smc", "sma"):
+        words = ["values.svm", "--target", "target", "-k", "linear", "-m", method, "-n", "4"]
+        models_are_those_of_one(words, (3, 7), [1])
+        told = json.loads(ranks(3, "fit", *words, "--json").out)
+        assert told["selected"] == best_matches(x, y, method == "sma", 4), (method, told["selected"])
+
+
 @test
 def classes_are_judged_by_all_ranks():
     """A label column whose first half looks like classes and whose second half like values, and the other way round."""

@@ -103,6 +103,7 @@ static mrc_gram_request request_of(const mrc_problem *problem, const mrc_supervi
                               .products = times,
                               .vectors = outputs > 0 ? outputs : 1,
                               .few_columns = few && !centered,
+                              .by_products = method->sparse,
                               .work_columns = (method->sparse ? 1 : 3) * most + 4 * outputs + 8 +
                                               method->work_columns,
                               .solver_columns = method->solver_columns};

@@ -915,6 +915,58 @@ static void test_regression_of_sparse_rows(void **state)
     free_entries(&many);
 }
 
+/* Rows whose columns match the labels best, among all sparse rows of a linear kernel. */
+static void test_matches_of_sparse_rows(void **state)
+{
+    enum { N = 3077, D = 12, WIDE = 400, OUT = 9, FEW = 1300 };
+    static const int64_t counts[] = {257, 1300, 2499, 2500, 3077};
+    static const char *const methods[] = {"smc", "sma"};
+    struct entries e = sparse_rows(N, D, false), wide = sparse_rows(N, WIDE, false);
+    double *y = normal_rows(11, N, OUT, 5, 1);
+    int64_t *codes = malloc((size_t)N * sizeof *codes);
+    struct spread_fit base = {.kernel = "linear",
+                              .components = 5,
+                              .n = N,
+                              .d = WIDE,
+                              .sparse = &wide,
+                              .values = y,
+                              .outputs = 1},
+                      f;
+    (void)state;
+    assert_non_null(codes);
+    for (int64_t i = 0; i < N; i++)
+        codes[i] = i < 1100 ? i % 2 : i < 2800 ? 2 + i % 3 % 2 : 4;
+    for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
+        base.method = methods[m];
+        for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+            f = base;
+            f.n = counts[k];
+            f.store = counts[k] < 2500 ? "lowrank" : NULL;
+            f.outputs = k % 2 ? OUT : 1;
+            check_fit(f);
+            f.values = NULL;
+            f.codes = codes;
+            f.scale = k % 2 ? "unit" : NULL;
+            f.head = k % 2 ? "ls" : "centre";
+            check_fit(f);
+        }
+        f = base; /* more than there are: what ends it depends on lengths */
+        f.sparse = &e;
+        f.d = D;
+        f.n = FEW;
+        f.store = "lowrank";
+        f.components = 2 * D;
+        check_fit(f);
+        f.components = 0.2; /* a share of the targets */
+        f.outputs = 2;
+        check_fit(f);
+    }
+    free(y);
+    free(codes);
+    free_entries(&e);
+    free_entries(&wide);
+}
+
 static void test_points_of_sparse_rows(void **state)
 {
     enum { N = 3077, WIDE = 400, POINTS = 60, MANY = 20123, NARROW = 12 };
@@ -2358,7 +2410,8 @@ static void test_failures_end_all_ranks(void **state)
     free(codes);
 }
 
-/* The same where rows are drawn by what is left of them, for themselves or to precondition. */
+/* The same where rows are drawn by what is left of them, for themselves or to precondition, and
+ * where products with sparse rows match the labels. */
 static void test_failures_where_rows_are_drawn(void **state)
 {
     enum { N = 2600, D = 3 };
@@ -2381,6 +2434,9 @@ static void test_failures_where_rows_are_drawn(void **state)
     f.method = "kfd:ridge=0.1";
     f.values = NULL;
     f.codes = codes;
+    fail_everywhere(f);
+    f.method = "sma";
+    f.components = 2;
     fail_everywhere(f);
     f.method = "nystroem:sampling=rpcholesky,points=20";
     f.kernel = "rbf:sigma=2";
@@ -2425,6 +2481,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_sparse_rows),
         cmocka_unit_test(test_products_of_sparse_rows),
         cmocka_unit_test(test_regression_of_sparse_rows),
+        cmocka_unit_test(test_matches_of_sparse_rows),
         cmocka_unit_test(test_points_of_sparse_rows),
         cmocka_unit_test(test_sparse_rows_with_targets),
         cmocka_unit_test(test_multiples_of_a_row),
