@@ -302,8 +302,8 @@ static mercer_status check_products(const mrc_gram *g, const mrc_gram_request *r
         return mrc_fail_at(err, MERCER_ERR_UNSUPPORTED, MRC_AT(.key = "method"),
                            "sparse rows that are spread over ranks: of a linear kernel only "
                            "products with the matrix are shared, which are enough for krr, kfd, "
-                           "smc and sma, and for a number of components of kpca, pca, kpls and "
-                           "pls, much below that of rows; take one of these, method nystroem, "
+                           "smc, sma and rkpca, and for a number of components of kpca, pca, kpls "
+                           "and pls, much below that of rows; take one of these, method nystroem, "
                            "another kernel, or fit on one rank");
     return MERCER_OK;
 }

@@ -594,7 +594,7 @@ mercer_status mrc_gram_row_variances(mrc_gram *g, double *out, mercer_error *err
 {
     double *shares = NULL, *means = NULL;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(refuse_spread(g, err));
+    MRC_TRY(g->store->row_variances ? need_whole(g, err) : refuse_spread(g, err));
     if (g->store->row_variances) {
         MRC_TRY(g->store->row_variances(g->self, out, err));
         MRC_TRY(sum_ranks(g, out, g->n, err));

@@ -471,11 +471,75 @@ static void column_variances(const struct target *to, int64_t first, int64_t cou
     }
 }
 
+struct variances {
+    struct implicit_work *work;
+    const struct target *to;
+    const double *means; /* of the columns; NULL: they are what is summed */
+};
+
+static mercer_status add_variances(void *arg, int64_t begin, int64_t end, double *sums,
+                                   mercer_error *err)
+{
+    const struct variances *w = arg;
+    const double *block = w->work->out;
+    const double total = (double)w->work->s->gram->span.total;
+    const int64_t count = end - begin, n = w->to->n;
+    mercer_status rc = few_columns(w->work, w->to, begin, count, err);
+    for (int64_t i = 0; rc == MERCER_OK && i < count; i++) {
+        const double mean = w->means ? w->means[begin + i] : 0;
+        double sum = sums[begin + i];
+        if (w->means)
+            for (int64_t t = 0; t < n; t++)
+                sum += (block[t * count + i] - mean) * (block[t * count + i] - mean);
+        else
+            for (int64_t t = 0; t < n; t++)
+                sum += block[t * count + i] / total;
+        sums[begin + i] = sum;
+    }
+    return rc;
+}
+
+/* Squares of the columns of all ranks about their means, for which they are computed twice. */
+static mercer_status variances_of_all(const struct implicit *s, double *out, mercer_error *err)
+{
+    const mrc_gram *g = s->gram;
+    const mrc_span *span = &g->span;
+    struct implicit_work work;
+    mrc_fetched fetched = {0};
+    double means[FETCHED], sums[FETCHED];
+    int64_t rows[FETCHED];
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(columns_init(&work, s, err));
+    for (int64_t first = 0; first < span->total; first += FETCHED) {
+        const int64_t count = mrc_min64(FETCHED, span->total - first);
+        const mrc_shift shift = {0};
+        struct target to = {.n = g->n, .pick = {.rows = rows, .count = count}, .fetched = &fetched};
+        struct variances w = {.work = &work, .to = &to};
+        for (int64_t i = 0; i < count; i++) {
+            rows[i] = first + i;
+            means[i] = sums[i] = 0;
+        }
+        mrc_fetched_destroy(&fetched);
+        MRC_TRY(mrc_fetch(g, to.pick, &shift, &fetched, err));
+        MRC_TRY(mrc_run_span(g->ctx, span, means, count, COLUMNS, add_variances, &w, err));
+        w.means = means;
+        MRC_TRY(mrc_run_span(g->ctx, span, sums, count, COLUMNS, add_variances, &w, err));
+        for (int64_t i = 0; i < count; i++)
+            if (rows[i] >= span->first && rows[i] < span->first + g->n)
+                out[rows[i] - span->first] = sums[i];
+    }
+out:
+    mrc_fetched_destroy(&fetched);
+    columns_destroy(&work);
+    return rc;
+}
+
 static mercer_status implicit_row_variances(void *self, double *out, mercer_error *err)
 {
     const struct implicit *s = self;
     struct target to = {.n = s->gram->n, .pick = {.count = s->gram->n}, .out = out};
-    return for_columns(s, &to, column_variances, err);
+    return s->gram->span.spread ? variances_of_all(s, out, err)
+                                : for_columns(s, &to, column_variances, err);
 }
 
 static void implicit_scale(void *self, double factor)

@@ -70,6 +70,7 @@ mercer_status mrc_residual_gram_init(mrc_residual_gram *def, mercer_ctx *ctx, mr
     def->most = most;
     def->span = gram->span;
     def->n = def->active = mrc_gram_size(gram);
+    def->stride = mrc_wide_stride(&def->span);
     MRC_TRY(mrc_gram_diag(gram, &diag, err));
     MRC_TRY(mrc_alloc(&def->residual, def->n, sizeof(double), err));
     MRC_TRY(mrc_alloc(&def->scratch, 2 * def->n, sizeof(double), err));
@@ -108,7 +109,7 @@ static mercer_status reserve(mrc_residual_gram *def, mercer_error *err)
     wanted = wanted < def->most ? wanted : def->most;
     wanted = wanted < def->span.total ? wanted : def->span.total;
     MRC_TRY(mrc_grow(&def->selected, wanted, sizeof *def->selected, err));
-    MRC_TRY(mrc_grow(&def->projections, wanted * def->n, sizeof(double), err));
+    MRC_TRY(mrc_grow(&def->projections, wanted * def->stride, sizeof(double), err));
     MRC_TRY(mrc_grow(&def->coefficients, wanted * (wanted + 1) / 2, sizeof(double), err));
     if (factor_of(def))
         MRC_TRY(mrc_grow(&def->directions, wanted * factor_of(def)->rank, sizeof(double), err));
@@ -324,7 +325,7 @@ static void deflate_range(void *arg, int64_t task, int worker)
     int64_t c = task * MRC_TILE, cols = def->n - c < MRC_TILE ? def->n - c : MRC_TILE;
     (void)worker;
     mrc_gemm(false, false, w->count, cols, def->count, -1, w->own, def->count, def->projections + c,
-             def->n, 1, w->block + c, def->n);
+             def->stride, 1, w->block + c, def->n);
 }
 
 static void sum_squares(void *arg, int64_t i, int worker)
@@ -346,6 +347,51 @@ static void sum_squares(void *arg, int64_t i, int worker)
     w->out[i] = sum;
 }
 
+/* The same where rows are spread over ranks, which have no mask: means first, then squares. */
+struct spread_group {
+    const mrc_residual_gram *def;
+    const double *block;
+    const double *means; /* NULL: they are what is summed */
+};
+
+static mercer_status add_group(void *arg, int64_t begin, int64_t end, double *sums,
+                               mercer_error *err)
+{
+    const struct spread_group *w = arg;
+    (void)err;
+    for (int64_t i = begin; i < end; i++) {
+        const double *row = w->block + i * w->def->n;
+        double sum = sums[i];
+        if (w->means)
+            for (int64_t t = 0; t < w->def->n; t++)
+                sum += (row[t] - w->means[i]) * (row[t] - w->means[i]);
+        else
+            for (int64_t t = 0; t < w->def->n; t++)
+                sum += row[t];
+        sums[i] = sum;
+    }
+    return MERCER_OK;
+}
+
+static mercer_status sum_spread_squares(const mrc_residual_gram *def, int64_t count,
+                                        const double *block, double *out, mercer_error *err)
+{
+    enum { TOGETHER = 8 }; /* rows whose sums a rank hands on at a time */
+    double means[MRC_GATHER] = {0};
+    struct spread_group w = {.def = def, .block = block};
+    mercer_status rc = MERCER_OK;
+    if (def->about_mean)
+        MRC_TRY(mrc_run_span(def->ctx, &def->span, means, count, TOGETHER, add_group, &w, err));
+    for (int64_t i = 0; i < count; i++) {
+        means[i] /= (double)def->span.total;
+        out[i] = 0;
+    }
+    w.means = means;
+    MRC_TRY(mrc_run_span(def->ctx, &def->span, out, count, TOGETHER, add_group, &w, err));
+out:
+    return rc;
+}
+
 /* Rows J (at most MRC_GATHER) of K^i into block; own: MRC_GATHER x i of scratch. */
 static mercer_status deflated_rows(mrc_residual_gram *def, const int64_t *rows, int64_t count,
                                    double *block, double *own, mercer_error *err)
@@ -353,11 +399,18 @@ static mercer_status deflated_rows(mrc_residual_gram *def, const int64_t *rows, 
     mercer_status rc = mrc_gram_columns(def->gram, rows, count, block, err);
     if (rc != MERCER_OK || def->count == 0)
         return rc;
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t at = place_of(def, rows[i]);
         for (int64_t j = 0; j < def->count; j++)
-            own[i * def->count + j] = def->projections[j * def->n + rows[i]];
+            own[i * def->count + j] = at >= 0 ? def->projections[j * def->stride + at] : 0;
+    }
+    if (def->span.spread)
+        MRC_TRY(mrc_comm_merge_numbers(def->ctx, own, count * def->count, err));
     struct group w = {.def = def, .count = count, .block = block, .own = own};
-    return mrc_parfor_checked(def->ctx, (def->n + MRC_TILE - 1) / MRC_TILE, deflate_range, &w, err);
+    MRC_TRY(
+        mrc_parfor_checked(def->ctx, (def->n + MRC_TILE - 1) / MRC_TILE, deflate_range, &w, err));
+out:
+    return rc;
 }
 
 static int64_t group_size(int64_t first, int64_t count)
@@ -365,12 +418,14 @@ static int64_t group_size(int64_t first, int64_t count)
     return count - first < MRC_GATHER ? count - first : MRC_GATHER;
 }
 
+/* out: of rows J or, where these are NULL, of the rows here. */
 static mercer_status energies_by_rows(mrc_residual_gram *def, const int64_t *rows, int64_t count,
                                       double *out, mercer_error *err)
 {
     int64_t *all = NULL;
-    double *block = NULL, *own = NULL;
+    double *block = NULL, *own = NULL, found[MRC_GATHER];
     mercer_status rc = MERCER_OK;
+    count = rows ? count : def->span.total;
     MRC_TRY(mrc_alloc2_raw(&block, group_size(0, count), def->n, sizeof *block, err));
     MRC_TRY(mrc_alloc2_raw(&own, MRC_GATHER, def->count + 1, sizeof *own, err));
     MRC_TRY(mrc_alloc(&all, MRC_GATHER, sizeof *all, err));
@@ -379,8 +434,16 @@ static mercer_status energies_by_rows(mrc_residual_gram *def, const int64_t *row
         for (int64_t i = 0; i < size; i++)
             all[i] = rows ? rows[first + i] : first + i;
         MRC_TRY(deflated_rows(def, all, size, block, own, err));
-        struct group w = {.def = def, .block = block, .out = out + first};
-        mrc_parfor_sized(def->ctx, size, 4 * (double)size * (double)def->n, sum_squares, &w);
+        struct group w = {.def = def, .block = block, .out = found};
+        if (def->span.spread)
+            MRC_TRY(sum_spread_squares(def, size, block, found, err));
+        else
+            mrc_parfor_sized(def->ctx, size, 4 * (double)size * (double)def->n, sum_squares, &w);
+        for (int64_t i = 0; i < size; i++)
+            if (rows)
+                out[first + i] = found[i];
+            else if (place_of(def, all[i]) >= 0)
+                out[place_of(def, all[i])] = found[i];
     }
 out:
     mrc_free(all);
@@ -612,15 +675,54 @@ out:
 
 /* ---- taking a row ---- */
 
-/* u~ = M u. */
-static void keep_data(const mrc_residual_gram *def, const double *u, double *kept)
+/* What sums over the rows are taken of. */
+struct vector {
+    const double *values;
+    int64_t n;
+};
+
+static mercer_status add_values(void *arg, int64_t begin, int64_t end, double *sum,
+                                mercer_error *err)
 {
+    const struct vector *w = arg;
+    (void)begin;
+    (void)end;
+    (void)err;
+    double added = *sum; /* in a register */
+    for (int64_t t = 0; t < w->n; t++)
+        added += w->values[t];
+    *sum = added;
+    return MERCER_OK;
+}
+
+static mercer_status add_squares(void *arg, int64_t begin, int64_t end, double *sum,
+                                 mercer_error *err)
+{
+    const struct vector *w = arg;
+    (void)begin;
+    (void)end;
+    (void)err;
+    double added = *sum;
+    for (int64_t t = 0; t < w->n; t++)
+        added += w->values[t] * w->values[t];
+    *sum = added;
+    return MERCER_OK;
+}
+
+/* u~ = M u. */
+static mercer_status keep_data(const mrc_residual_gram *def, const double *u, double *kept,
+                               mercer_error *err)
+{
+    struct vector w = {.values = u, .n = def->n};
     double mean = 0;
-    for (int64_t t = 0; def->about_mean && t < def->n; t++)
-        mean += u[t];
-    mean /= (double)def->n;
+    mercer_status rc = MERCER_OK;
+    if (def->about_mean)
+        MRC_TRY(mrc_run_span(def->ctx, &def->span, &mean, 1, 1, add_values, &w, err));
+    mean /= (double)def->span.total;
     for (int64_t t = 0; t < def->n; t++)
         kept[t] = def->mask && !def->mask[t] ? 0 : u[t] - mean;
+out:
+    return rc;
 }
 
 /* image = K v for v zero outside the mask. */
@@ -653,27 +755,29 @@ out:
     return rc;
 }
 
-/* u = K^i_p / sqrt(d_p) and, when wanted, image = K^i M u. */
+/* u = K^i_p / sqrt(d_p) and, when wanted, image = K^i M u; left: d_p. */
 static mercer_status take_by_rows(mrc_residual_gram *def, int64_t p, bool energies, double *u,
-                                  const double *own, mercer_error *err)
+                                  const double *own, double left, mercer_error *err)
 {
-    int64_t n = def->n;
-    double root = sqrt(def->residual[p]), *kept = def->scratch;
+    const mrc_span *span = &def->span;
+    double root = sqrt(left), *kept = def->scratch;
     double *dots = NULL;
+    struct vector w = {.values = kept, .n = def->n};
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_gram_columns(def->gram, &p, 1, u, err));
-    mrc_wide_times(def->ctx, def->projections, def->count, n, -1 / root, own, 1 / root, u);
-    u[p] = root;
+    mrc_wide_times_of_span(def->ctx, def->projections, def->count, span, -1 / root, own, 1 / root,
+                           u);
+    if (place_of(def, p) >= 0)
+        u[place_of(def, p)] = root;
     if (!energies)
         goto out;
-    keep_data(def, u, kept);
+    MRC_TRY(keep_data(def, u, kept, err));
     MRC_TRY(apply_data(def, kept, err));
     MRC_TRY(mrc_alloc(&dots, def->count + 1, sizeof *dots, err));
-    MRC_TRY(mrc_wide_dots(def->ctx, def->projections, def->count, n, kept, dots, err));
-    mrc_wide_times(def->ctx, def->projections, def->count, n, -1, dots, 1, def->image);
+    MRC_TRY(mrc_wide_dots_of_span(def->ctx, def->projections, def->count, span, kept, dots, err));
+    mrc_wide_times_of_span(def->ctx, def->projections, def->count, span, -1, dots, 1, def->image);
     def->data_norm2 = 0;
-    for (int64_t t = 0; t < n; t++)
-        def->data_norm2 += kept[t] * kept[t];
+    MRC_TRY(mrc_run_span(def->ctx, span, &def->data_norm2, 1, 1, add_squares, &w, err));
 out:
     mrc_free(dots);
     return rc;
@@ -748,16 +852,18 @@ mercer_status mrc_residual_gram_take(mrc_residual_gram *def, int64_t p, bool ene
     mercer_status rc = MERCER_OK;
     MRC_TRY(reserve(def, err));
     MRC_TRY(mrc_alloc(&own, def->count + 1, sizeof *own, err));
-    double *u = def->projections + def->count * n;
+    double *u = def->projections + def->count * def->stride;
     for (int64_t j = 0; here >= 0 && j < def->count; j++)
-        own[j] = def->projections[j * n + here];
+        own[j] = def->projections[j * def->stride + here];
+    own[def->count] = left;
     if (def->span.spread)
-        MRC_TRY(mrc_comm_merge(def->ctx, own, def->count * (int64_t)sizeof *own, err));
+        MRC_TRY(mrc_comm_merge(def->ctx, own, (def->count + 1) * (int64_t)sizeof *own, err));
+    left = own[def->count];
     energies = energies && def->energy;
     if (factor_of(def))
         MRC_TRY(take_by_factor(def, p, energies, u, &left, err));
     else
-        MRC_TRY(take_by_rows(def, p, energies, u, own, err));
+        MRC_TRY(take_by_rows(def, p, energies, u, own, left, err));
     add_coefficients(def, own, sqrt(left));
     if (energies)
         MRC_TRY(add_doubts(def, u, err));

@@ -28,7 +28,8 @@ typedef struct mrc_residual_gram {
     int64_t n, count;     /* n: rows here, of */
     mrc_span span;        /* all of them; rows that are taken or evaluated are counted in these */
     int64_t *selected;    /* rows taken, in order */
-    double *projections;  /* U', count x n */
+    double *projections;  /* U', count x n, each vector `stride` after the one before */
+    int64_t stride;       /* n, unless rows are spread: as mrc_wide_stride() has it */
     double *coefficients; /* C column by column: entry (s, j) at j (j + 1) / 2 + s */
     double *residual;     /* n; exactly zero for rows taken */
     double *energy;       /* n; NULL before mrc_residual_gram_start() */

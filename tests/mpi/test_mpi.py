@@ -801,6 +801,29 @@ def matches_of_sparse_rows_as_one_and_as_numpy():
 
 
 @test
+def refined_pca_of_sparse_rows_as_one_and_as_numpy():
+    x = np.round(make_sparse("rows.svm", 3001, labels=()), 4)
+    words = ["rows.svm", "-k", "linear", "-m", "rkpca:points=5", "-n", "2"]
+    models_are_those_of_one(words, (3, 7), [1])
+    left, taken = x.copy(), []  # what is left of the mapped rows, which are the rows themselves
+    for _ in range(5):
+        norms = (left ** 2).sum(axis=1)
+        products = left @ left.T
+        gains = ((products - products.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
+        usable = norms > 1e-9 * norms.max()
+        gains[usable] /= norms[usable]
+        gains[~usable] = -1
+        taken.append(int(np.flatnonzero(gains > gains.max() * (1 - 1e-9))[0]))  # multiples of a row are equal
+        direction = left[taken[-1]] / np.sqrt(norms[taken[-1]])
+        left = left - np.outer(left @ direction, direction)
+    told = json.loads(ranks(3, "fit", *words, "--json").out)
+    assert told["selected"] == taken, (told["selected"], taken)
+    spanned = (x - x.mean(axis=0)) - (left - left.mean(axis=0))
+    values = np.linalg.svd(spanned, compute_uv=False)[:2] ** 2
+    assert np.allclose(told["spectrum"], values, rtol=1e-9), (told["spectrum"], values)
+
+
+@test
 def classes_are_judged_by_all_ranks():
     """A label column whose first half looks like classes and whose second half like values, and the other way round."""
     x = np.random.default_rng(1).normal(size=(3001, 2))

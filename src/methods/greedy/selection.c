@@ -516,7 +516,7 @@ static mercer_status record(mrc_selection *s, double score, double residual, mer
 {
     const mrc_residual_gram *def = &s->def;
     int64_t newest = def->count - 1;
-    struct newest w = {.def = def, .u = def->projections + newest * def->n};
+    struct newest w = {.def = def, .u = def->projections + newest * def->stride};
     double n = (double)def->span.total, sums[2] = {0}, captured = 0;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_run_span(def->ctx, &def->span, sums, 2, 2, add_rows, &w, err));
@@ -593,7 +593,7 @@ static mercer_status start(mrc_selection *s, mercer_ctx *ctx, mrc_gram *gram, me
     mercer_status rc = MERCER_OK;
 
     MRC_TRY(mrc_residual_gram_init(&s->def, ctx, gram, rule->most, err));
-    if (s->def.span.spread && !(can_be_spread(rule) && mrc_gram_factor(gram)))
+    if (s->def.span.spread && !(can_be_spread(rule) && mrc_store_spreads(mrc_gram_store(gram))))
         MRC_FAIL(err, MERCER_ERR_UNSUPPORTED,
                  "rows that are spread over ranks cannot be chosen in this way: fit on one rank");
     int64_t looked = rule->given ? rule->given_count : n; /* others have no say in what is left */
@@ -654,8 +654,9 @@ static void leave_unit(mrc_selection *s)
         s->error[i] *= unit;
         s->variance[i] *= unit;
     }
-    for (int64_t i = 0; i < count * s->def.n; i++)
-        s->def.projections[i] *= root;
+    for (int64_t j = 0; j < count; j++)
+        for (int64_t i = 0; i < s->def.n; i++)
+            s->def.projections[j * s->def.stride + i] *= root;
     for (int64_t i = 0; i < count * (count + 1) / 2; i++)
         s->def.coefficients[i] /= root;
     for (int64_t j = 0; j < s->def.n; j++)

@@ -165,7 +165,7 @@ static mercer_status take_basis(mrc_frame *f, const mrc_residual_gram *def, merc
         const int64_t row = def->selected[s] - def->span.first;
         /* later directions leave earlier rows nothing */
         for (int64_t j = 0; row >= 0 && row < def->n && j <= s; j++)
-            f->own[s * m + j] = def->projections[j * def->n + row];
+            f->own[s * m + j] = def->projections[j * def->stride + row];
     }
     if (def->span.spread)
         MRC_TRY(mrc_comm_merge(def->ctx, f->own, m * m * (int64_t)sizeof *f->own, err));
@@ -186,6 +186,9 @@ static mercer_status frame_of_rows(mrc_frame *f, mercer_ctx *ctx, mrc_gram *gram
     MRC_TRY(mrc_gram_diag(gram, &diag, err));
     MRC_TRY(set_diagonal(f, ctx, diag, mrc_gram_eps(gram), mrc_gram_left_out(gram), err));
     MRC_TRY(take_basis(f, &s->def, err));
+    for (int64_t j = 1; s->def.stride > f->n && j < f->m; j++)
+        memmove(s->def.projections + j * f->n, s->def.projections + j * s->def.stride,
+                (size_t)f->n * sizeof(double));
     f->coordinates = s->def.projections;
     s->def.projections = NULL;
     f->selected = s->def.selected;
@@ -793,6 +796,7 @@ static mrc_gram_request request_of(const mrc_problem *problem, const mrc_subset_
     *expected = most < n || n < LIKELY ? most : LIKELY;
     return (mrc_gram_request){
         .few_columns = few && problem->center != MRC_CENTER_EXACT,
+        .by_products = !choice->choose,
         .work_columns = (choice->rule.rescore || choice->many_passes ? 2 : 1) * *expected + 12};
 }
 

@@ -915,6 +915,43 @@ static void test_regression_of_sparse_rows(void **state)
     free_entries(&many);
 }
 
+/* Rows that are chosen by what they add to the variance captured, likewise. */
+static void test_rows_of_products(void **state)
+{
+    enum { N = 3077, D = 12, WIDE = 400, FEW = 1300 };
+    static const int64_t counts[] = {257, 1300, 2500, 3077};
+    struct entries e = sparse_rows(N, D, false), wide = sparse_rows(N, WIDE, false);
+    struct spread_fit base = {.method = "rkpca",
+                              .kernel = "linear",
+                              .components = 3,
+                              .n = N,
+                              .d = WIDE,
+                              .sparse = &wide},
+                      f;
+    (void)state;
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+        f = base;
+        f.n = counts[k];
+        f.store = counts[k] < 2500 ? "lowrank" : NULL;
+        f.method = k % 2 ? "rkpca:points=20" : "rkpca";
+        check_fit(f);
+        f.center = "none";
+        f.scale = k % 2 ? "unit" : NULL;
+        check_fit(f);
+    }
+    f = base; /* more points than there are, of which the last have rounding left */
+    f.sparse = &e;
+    f.d = D;
+    f.n = FEW;
+    f.store = "lowrank";
+    f.method = "rkpca:points=20";
+    check_fit(f);
+    f.center = "none";
+    check_fit(f);
+    free_entries(&e);
+    free_entries(&wide);
+}
+
 /* Rows whose columns match the labels best, among all sparse rows of a linear kernel. */
 static void test_matches_of_sparse_rows(void **state)
 {
@@ -2120,9 +2157,6 @@ static void test_what_is_not_spread_is_refused(void **state)
     f.sparse = &e;
     f.kernel = "cosine";
     check_refusal(&f, MERCER_ERR_UNSUPPORTED, "linear with scale unit");
-    f.kernel = "linear";
-    f.method = "rkpca";
-    check_refusal(&f, MERCER_ERR_UNSUPPORTED, "only products with the matrix");
     f.method = "pca";
     f.kernel = NULL;
     f.components = 0.9;
@@ -2411,7 +2445,7 @@ static void test_failures_end_all_ranks(void **state)
 }
 
 /* The same where rows are drawn by what is left of them, for themselves or to precondition, and
- * where products with sparse rows match the labels. */
+ * where rows are chosen by products. */
 static void test_failures_where_rows_are_drawn(void **state)
 {
     enum { N = 2600, D = 3 };
@@ -2437,6 +2471,9 @@ static void test_failures_where_rows_are_drawn(void **state)
     fail_everywhere(f);
     f.method = "sma";
     f.components = 2;
+    fail_everywhere(f);
+    f.method = "rkpca:points=2";
+    f.codes = NULL;
     fail_everywhere(f);
     f.method = "nystroem:sampling=rpcholesky,points=20";
     f.kernel = "rbf:sigma=2";
@@ -2481,6 +2518,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_sparse_rows),
         cmocka_unit_test(test_products_of_sparse_rows),
         cmocka_unit_test(test_regression_of_sparse_rows),
+        cmocka_unit_test(test_rows_of_products),
         cmocka_unit_test(test_matches_of_sparse_rows),
         cmocka_unit_test(test_points_of_sparse_rows),
         cmocka_unit_test(test_sparse_rows_with_targets),
