@@ -71,15 +71,14 @@ def cases():
         yield f"{kind} kpls", [*own, "-m", "kpls", "-n", "6"]
         yield f"{kind} nystroem", [*rough, "-m", "nystroem:points=150", "-n", "10"]
         yield f"{kind} landmarks", [*rough, "-m", "rkpca", "--landmarks", points, "-n", "8"]
+        yield f"{kind} drawn points", [*rough, "-m", "nystroem:points=150,sampling=rpcholesky", "-n", "10"]
         yield f"{kind} candidates", [*rough, "-m", "sma:candidates=59", "-n", "8"]
-        if kind == "sparse":
-            continue
         yield f"{kind} pls", [*file, "-m", "pls", "-n", "2"]
         yield f"{kind} rkpca", [*own, "-m", "rkpca:points=25", "-n", "6"]
         yield f"{kind} krr", [*own, "-m", "krr"]
         yield f"{kind} smc", [*own, "-m", "smc", "-n", "6"]
         yield f"{kind} sma", [*own, "-m", "sma", "-n", "6"]
-    for kind in ("classes", "narrow"):
+    for kind in ("classes", "narrow", "sparse"):
         yield f"{kind} kfd", [*LEARNT[kind], "-k", LOW_RANK[kind], "-m", "kfd"]
 
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Slow and obvious versions of what the library does fast, to compare with: kernel matrices, a
  * Jacobi eigen-solver, centring, random rows. Include after cmocka.h. Memory comes from ref_alloc
-  and mrc_free frees it. */
+ * and mrc_free frees it. */
 #ifndef MERCER_TESTS_REFERENCE_H
 #define MERCER_TESTS_REFERENCE_H
 

@@ -575,7 +575,7 @@ static void test_kernel_median_of_a_sample(void **state)
 }
 
 /* Most rows are multiples of one, and the others of another: what rounding puts between multiples
- * is no width. Rows that are not multiples have their median all the same. */
+ * is not a width. Rows that are not multiples have their median all the same. */
 static void test_kernel_median_of_multiples(void **state)
 {
     enum { N = 60, MOST = 100 };
@@ -619,7 +619,7 @@ static void test_kernel_median_of_multiples(void **state)
     }
 }
 
-/* Of rq no value is zero to rounding, so that squares which overflow would be wrong ones. */
+/* No value of rq is zero to rounding, so that squares which overflow would make wrong ones. */
 static void test_kernel_rq_takes_no_huge_values(void **state)
 {
     static const char *const specs[] = {"rq:sigma=1e148,alpha=0.01", "linear + rq:sigma=1"};

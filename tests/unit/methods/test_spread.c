@@ -71,7 +71,8 @@ static mercer_array array_of(const struct spread_fit *f, int64_t first, int64_t 
                           .shape = {count, f->d}};
 }
 
-/* Those of some rows, classes in the order of the first row that has them, as readers list them. */
+/* Targets of some rows, classes in the order of the first row that has them, as readers list them.
+ */
 static mercer_status targets_of(const struct spread_fit *f, int64_t first, int64_t count,
                                 mercer_targets **out, mercer_error *err)
 {
@@ -384,7 +385,7 @@ static void test_kernels_and_options(void **state)
     f.kernel = NULL;
     f.scale = "standard";
     check_fit(f);
-    /* Many columns, whose means are taken off first; single and byte numbers. */
+    /* Many columns, whose means are subtracted first; single and byte numbers. */
     f = base;
     f.d = WIDE;
     f.x = wide;
@@ -635,7 +636,7 @@ static void test_rkpca(void **state)
 }
 
 /* Sparse rows of which some are empty, some equal to one in another part, some columns in nearly
- * all rows, others in few or none, and the last ones in the last rows alone; whole: no value is
+ * all rows, others in few or none, and the last ones in only the last rows; whole: no value is
  * below zero. */
 static struct entries sparse_rows(int64_t n, int64_t d, bool whole)
 {
@@ -1617,7 +1618,7 @@ static void test_candidates(void **state)
     free_entries(&wide);
 }
 
-/* Bytes that the first rank sends in a fit with so many features. */
+/* Bytes that the first rank sends in a fit with a given number of features. */
 static int64_t sent_with(struct spread_fit f, double components, int size)
 {
     int64_t sent[MAX_RANKS] = {0};
@@ -2009,7 +2010,7 @@ static void check_refusal(const struct spread_fit *f, mercer_status expected, co
 }
 
 /* Multiples of one row are equal rows once each is scaled: no rank learns from the rounding. One
- * row that is no multiple is seen by all, also by those that have none. */
+ * row that is not a multiple is seen by all, also by those that have none. */
 static void test_multiples_of_a_row(void **state)
 {
     enum { D = 3, MOST = 2700 };
@@ -2242,7 +2243,7 @@ static mercer_status take_for_all(struct rank *rank, mercer_ctx *ctx, mercer_err
     assert_int_equal(mercer_evaluate(ctx, &how, rows, NULL, &evaluation, err),
                      MERCER_ERR_UNSUPPORTED);
     assert_int_equal(mercer_tune(ctx, &how, rows, NULL, &evaluation, err), MERCER_ERR_UNSUPPORTED);
-    if (count < f->n) { /* a context without ranks would see these rows alone */
+    if (count < f->n) { /* a context without ranks would see only these rows */
         mercer_ctx *other = new_ctx(1);
         mercer_model *model = NULL;
         assert_int_equal(mercer_fit(other, &options, rows, NULL, &model, NULL, err),
