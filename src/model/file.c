@@ -961,6 +961,8 @@ static mercer_status get_array(const struct metadata *meta, mrc_tensor_source *s
     const mrc_array_part *part = part_of(model, entry);
     mercer_status rc = MERCER_OK;
     if (part) {
+        if (!group_is_in(meta, part->group))
+            MRC_TRY(damaged(meta, "no metadata for tensor ", entry->name, err));
         mercer_array array = mrc_array_of(model, part);
         if (!mrc_entry_fits(entry, &array))
             MRC_TRY(damaged(meta, "wrong type, shape or length of tensor ", entry->name, err));
@@ -972,6 +974,16 @@ static mercer_status get_array(const struct metadata *meta, mrc_tensor_source *s
     }
 out:
     return rc;
+}
+
+/* Numbers of a group whose arrays are missing would be lost when the model is saved again. */
+static mercer_status check_groups(const struct metadata *meta, const mercer_model *model,
+                                  mercer_error *err)
+{
+    for (mrc_group group = 0; group < MRC_GROUPS; group++)
+        if (group_is_in(meta, group) && !mrc_group_is_there(model, group))
+            return damaged(meta, "no tensor for metadata ", mrc_group_keys(group)[0], err);
+    return MERCER_OK;
 }
 
 static mercer_status seal(const struct metadata *meta, mercer_model *model, mercer_error *err)
@@ -1001,6 +1013,7 @@ static mercer_status load(mercer_ctx *ctx, mrc_tensor_source *source, mercer_mod
     for (int64_t i = 0; i < header.count; i++)
         MRC_TRY(get_array(&meta, source, model, &header.entries[i], err));
     MRC_TRY(mrc_header_verify(&header, source, err));
+    MRC_TRY(check_groups(&meta, model, err));
     MRC_TRY(seal(&meta, model, err));
     *out = model;
     model = NULL;

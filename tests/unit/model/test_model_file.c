@@ -419,6 +419,52 @@ static void test_wrong_contents_are_refused(void **state)
     mercer_model_free(model);
 }
 
+/* A head and a streaming state have their numbers and their arrays, or neither. */
+static void test_half_a_group_is_refused(void **state)
+{
+    static const struct recipe recipe = {.kernel = "rbf:gamma=0.1", .n = 6, .d = 2, .l = 1};
+    static const char *const classes[] = {"a", "b"};
+    static const struct {
+        const char *old, *new, *words;
+    } changes[] = {
+        {"\"head\":\"", "\"heat\":\"", "no metadata for tensor head.errors"},
+        {"\"state_rank\":", "\"state_bank\":", "no metadata for tensor state.factor"},
+        {"\"state.factor\":", "\"state.fact__\":", "no tensor for metadata state_rank"},
+        {"\"state.basis\":", "\"state.bas__\":", "parts of the streaming state are missing"},
+    };
+    double *x = recipe_rows(&recipe);
+    mercer_model *model = unsealed_model(&recipe, x), *out = NULL;
+    size_t length;
+    (void)state;
+    mrc_free(x);
+    assert_ok(mrc_strdup(&model->head.spec, "centre", &err));
+    assert_ok(mrc_copy_names(&model->head.names, (char *const *)classes, 2, &err));
+    model->head.kind = MERCER_TARGET_CLASSES;
+    model->head.outputs = 2;
+    model->head.errors = ref_alloc(1, 1);
+    model->state.rank = model->state.blocks = 1;
+    model->state.weight = model->state.largest = 1;
+    model->state.factor = ref_alloc(6, 6);
+    for (int i = 0; i < 6; i++)
+        model->state.factor[i * 6 + i] = 1;
+    model->state.basis = ref_alloc(6, 1);
+    model->state.singular = ref_alloc(1, 1);
+    model->state.mean = ref_alloc(6, 1);
+    assert_ok(mrc_model_seal(model, ctx, &err));
+    char *bytes = saved(model, &length), *copy = test_malloc(length);
+    assert_ok(mercer_model_from_bytes(ctx, bytes, length, &out, &err));
+    mercer_model_free(out);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        memcpy(copy, bytes, length);
+        replace(copy, length, changes[i].old, changes[i].new);
+        assert_fails(mercer_model_from_bytes(ctx, copy, length, &out, &err), MERCER_ERR_FORMAT,
+                     changes[i].words);
+    }
+    test_free(bytes);
+    test_free(copy);
+    mercer_model_free(model);
+}
+
 /* Floats in the file, which only a reader of format 2 knows; theirs are checked like doubles. */
 static void test_packed_points(void **state)
 {
@@ -524,6 +570,7 @@ int main(void)
         TEST(test_foreign_files),
         TEST(test_files_of_another_kind),
         TEST(test_wrong_contents_are_refused),
+        TEST(test_half_a_group_is_refused),
         TEST(test_packed_points),
         TEST(test_reading_from_a_pipe),
         TEST(test_saving_fails_cleanly),
