@@ -57,8 +57,8 @@ sanitize: ## the tests under address, undefined and thread sanitizer and valgrin
 	@tools/install-packages build test python sanitize
 	@tools/sanitize $(BUILD)
 
-fuzz: ## fuzz every reader, FUZZ_SECONDS=600 each; FUZZ_TARGET=csv for one
-	@tools/install-packages build fuzz
+fuzz: ## fuzz every reader and the Python package, FUZZ_SECONDS=600 each; FUZZ_TARGET=csv for one
+	@tools/install-packages build test python fuzz
 	@tools/fuzz $(BUILD) $(FUZZ_SECONDS) $(FUZZ_TARGET)
 
 coverage: ## lines and branches that make test reaches, per folder

@@ -14,6 +14,7 @@ from harness import Fault, Skip, call, output, program, run_tests, slow_test, te
 import numpy as np  # noqa: E402
 
 import mercer  # noqa: E402
+from mercer import _core, _runtime  # noqa: E402
 
 os.environ["PYTHONPATH"] = str(pathlib.Path(mercer.__file__).resolve().parent.parent)  # tests change folders
 
@@ -67,6 +68,17 @@ def blobs(rows=120, columns=4, classes=3, seed=0):
     random = np.random.default_rng(seed)
     y = np.arange(rows) % classes
     return random.normal(size=(rows, columns)) + 3.0 * random.normal(size=(classes, columns))[y], y
+
+
+def fit(X, method="kpca", y=None, names=None, seed=1, **options):
+    """A model without an estimator."""
+    with _runtime.Call((None, None, seed, None)) as context:
+        rows = _runtime.rows_of(context, X, names)
+        targets = None
+        if y is not None:
+            classes, codes = np.unique(y, return_inverse=True)
+            targets = _core.targets_classes(codes.astype(np.int64), [str(name) for name in classes.tolist()])
+        return _core.fit(context, mercer.Model, {"method": method, **options}, rows, targets, None, None, None, False)[0]
 
 
 def resident():

@@ -2,37 +2,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The extension and what needs NumPy alone: test_core.py MERCER [WORD...] [-jN]"""
 import copy
-import ctypes
 import gc
 import io
 import os
 import pathlib
 import pickle
-import re
 import subprocess
 import sys
 import threading
-import zlib
 
 import numpy as np
 
-from support import ArrowTable, Skip, blobs, need_plain_memory, program, quiet, raises, resident, run_tests, same, slow_test, test
+import damage
+from support import ArrowTable, Skip, blobs, fit, need_plain_memory, program, quiet, raises, resident, run_tests, same, slow_test, test
 
 import mercer
 from mercer import _core, _runtime
 
 MERCER = program()
-
-
-def fit(X, method="kpca", y=None, names=None, seed=1, **options):
-    """A model without an estimator."""
-    with _runtime.Call((None, None, seed, None)) as context:
-        rows = _runtime.rows_of(context, X, names)
-        targets = None
-        if y is not None:
-            classes, codes = np.unique(y, return_inverse=True)
-            targets = _core.targets_classes(codes.astype(np.int64), [str(name) for name in classes.tolist()])
-        return _core.fit(context, mercer.Model, {"method": method, **options}, rows, targets, None, None, None, False)[0]
 
 
 @test
@@ -285,65 +272,12 @@ def arrow_streams_that_cannot_be_used():
         _core.arrow_read(twice)
 
 
-def arrow_by_chance(random):
-    """(columns of an Arrow table, its numbers)"""
-    kinds = {"c": np.int8, "C": np.uint8, "s": np.int16, "S": np.uint16, "i": np.int32, "I": np.uint32, "l": np.int64,
-             "L": np.uint64, "f": np.float32, "g": np.float64, "b": np.int8}
-    rows, columns = int(random.integers(1, 40)), {}
-    for j in range(random.integers(1, 5)):
-        letter = str(random.choice(list(kinds)))
-        values = random.integers(0, 2 if letter == "b" else 100, rows).astype(kinds[letter])
-        columns[f"c{j}"] = letter, values, np.ones(rows, bool) if random.integers(3) == 0 else None
-    return columns, np.column_stack([values.astype(float) for _, values, _ in columns.values()])
-
-
-LONG_NAME = b"x" * 5000  # a struct does not keep what its members point to
-
-
-def spoil_arrow(random):
-    """A change of one member of the structs of a stream, some calls from now; more bytes than there are is never said,
-    because nobody could know."""
-    calls, changes = int(random.integers(4)), []
-
-    def change(struct):
-        if len(changes) == calls:
-            target = struct
-            if random.integers(2) and struct.n_children > 0:
-                target = struct.children[int(random.integers(struct.n_children))].contents
-            small = -int(random.integers(1, 4))
-            choices = ({"format": [None, b"", b"q", b"+s", b"gg", b"u"], "n_children": [0, -1, small],
-                        "name": [None, b"", b"\xff\xfe", LONG_NAME]} if hasattr(target, "format") else
-                       {"length": [small, -2 ** 63, 2 ** 63 - 1, 2 ** 62] if target is struct else [small, -2 ** 63, 0],
-                        "offset": [small, 2 ** 63 - 1, -2 ** 63], "n_buffers": [0, 1, 3, -1], "n_children": [0, -1, 10 ** 6, -2 ** 63],
-                        "buffers": [None], "null_count": [-1]})
-            name = str(random.choice(list(choices)))
-            value = choices[name][int(random.integers(len(choices[name])))]
-            setattr(target, name, ctypes.POINTER(ctypes.c_void_p)() if name == "buffers" else value)
-        changes.append(1)
-    return change
-
-
 @test
 def arrow_streams_by_chance():
-    """Tables of any columns, batches and offsets give their numbers; with one member of a struct spoilt an exception or
-    the numbers, and all is released."""
-    random, refused = np.random.default_rng(3), 0
+    random = np.random.default_rng(3)
     for _ in range(300):
-        columns, expected = arrow_by_chance(random)
-        shape = [int(random.integers(1, 5)), int(random.integers(12)), None, int(random.integers(12))]
-        table = ArrowTable(columns, *shape)
-        assert same(_runtime.from_arrow(table).values.astype(float), expected), (columns, shape)
-        assert table.released == table.given
-    for _ in range(1500):
-        columns, expected = arrow_by_chance(random)
-        table = ArrowTable(columns, int(random.integers(1, 4)), int(random.integers(12)), skip=int(random.integers(5)),
-                           change=spoil_arrow(random))
-        try:
-            found = _runtime.from_arrow(table).values.astype(float)
-            assert same(found, expected) or found.size < expected.size or 0 in found.shape, (found, expected)
-        except (mercer.DataError, ValueError):  # UnicodeDecodeError is one
-            refused += 1
-        assert table.released["stream"] == 1 and table.released["array"] == table.given["array"]
+        damage.try_arrow(random)
+    refused = sum(damage.try_spoilt_arrow(random) is not None for _ in range(1500))
     assert refused > 500, refused
 
 
@@ -380,82 +314,21 @@ def files_bytes_pickles_and_copies():
     assert done.returncode == 0, done.stderr
 
 
-def mutated(random, data, others):
-    """The bytes with something wrong: cut, flipped, moved, swollen, or with a part of other bytes."""
-    broken = bytearray(data)
-    start = int(random.integers(len(data) if random.random() < 0.5 else min(400, len(data))))  # the head matters most
-    length = int(random.integers(1, 40))
-    kind = random.integers(7)
-    if kind == 0:
-        del broken[start:]
-    elif kind == 1:
-        del broken[start:start + length]
-    elif kind == 2:
-        broken[start:start] = random.bytes(length)
-    elif kind == 3:
-        for _ in range(int(random.integers(1, 5))):
-            broken[int(random.integers(start, len(data)))] = int(random.integers(256))
-    elif kind == 4:
-        broken[start] ^= 1 << int(random.integers(8))
-    elif kind == 5:
-        other = others[int(random.integers(len(others)))]
-        broken[start:start + length] = other[start:start + length]
-    else:  # lengths and numbers at their ends
-        value = [0, 1, 0x7F, 0x80, 0xFF][int(random.integers(5))]
-        broken[start:start + 8] = bytes([value]) * 8
-    return bytes(broken)
-
-
-def resealed(broken):
-    """The same with a checksum that fits, as docs/format.md has it, so that what lies behind it is reached."""
-    found = re.search(rb'"checksum":"crc32:([0-9a-f]{8})"', broken)
-    if not found:
-        return broken
-    first, last = found.span(1)
-    return broken[:first] + b"%08x" % zlib.crc32(broken[:first] + b"00000000" + broken[last:]) + broken[last:]
-
-
 @test
 def damaged_bytes_are_refused():
     """Thousands of damaged models and pickles: an exception or a model that works, never a crash."""
-    X, y = blobs(40)
-    random = np.random.default_rng(2)
-    models = [fit(X, components="2"), fit(X, "ikpca:first=20,block=10", components="2"),
-              fit(X, "koca:iterations=2", y, components="2"), fit(X, "kpls", y, components="2", head="knn:k=3"),
-              fit(X.astype(np.float32), "akfa", components="2", names=["a", "b", "c", "d"]), fit(X, "pca", components="2")]
-    bytes_of = [model.to_bytes() for model in models]
-    assert all(resealed(data) == data for data in bytes_of)
-    accepted = refused = 0
-    for data in bytes_of:
-        for trial in range(400):
-            broken = mutated(random, data, bytes_of)
-            if trial % 2 == 0 and broken != data:
-                with raises((mercer.FormatError, mercer.UnsupportedError)):
-                    mercer.Model.from_bytes(broken)
-                continue
-            try:
-                other = mercer.Model.from_bytes(resealed(broken))
-                other.transform(X), other.info, repr(other), other._repr_html_()
-                accepted += 1
-            except (mercer.MercerError, MemoryError):
-                refused += 1
+    random, models = np.random.default_rng(2), damage.model_bytes()
+    assert all(damage.resealed(data) == data for data in models)
+    outcomes = {attempt: [attempt(random, data, models) is None for data in models for _ in range(count)]
+                for attempt, count in ((damage.try_model, 200), (damage.try_resealed_model, 200), (damage.try_pickle, 300))}
+    accepted, refused = (outcomes[damage.try_resealed_model].count(outcome) for outcome in (True, False))
     assert accepted > 50 and refused > 300, (accepted, refused)
+    assert outcomes[damage.try_pickle].count(False) > 1500, outcomes[damage.try_pickle].count(False)
     for nothing in (b"", b"x", b"\x80\x04", os.urandom(100)):
         with raises(mercer.FormatError):
             mercer.Model.from_bytes(nothing)
     with raises(TypeError):
         mercer.Model.from_bytes("text")
-    for model, data in zip(models, bytes_of):
-        stream = pickle.dumps(model)
-        start = stream.index(data)
-        for trial in range(200):
-            broken = bytearray(stream)
-            broken[random.integers(start, start + len(data))] ^= 1 << random.integers(8)
-            with raises((mercer.FormatError, mercer.UnsupportedError)):
-                pickle.loads(bytes(broken))
-        for trial in range(100):
-            with raises((mercer.FormatError, mercer.UnsupportedError, pickle.UnpicklingError, ValueError, EOFError)):
-                pickle.loads(stream[:random.integers(start, len(stream) - 1)])
 
 
 @test
@@ -527,7 +400,7 @@ def notices_are_warnings_of_the_caller():
         warnings.simplefilter("always")
         fit(X, kernel="linear", components="5")
     assert [w.category for w in caught] == [mercer.MercerWarning], [str(w.message) for w in caught]
-    assert "component" in str(caught[0].message) and caught[0].filename == __file__, caught[0].filename
+    assert "component" in str(caught[0].message) and caught[0].filename == fit.__code__.co_filename, caught[0].filename
 
 
 @test
