@@ -53,7 +53,7 @@ lint: build ## clang -Werror, clang-format, clang-tidy, cppcheck, layers, banned
 	@CC=clang tools/configure $(BUILD)-clang -Dtests=enabled -Dwerror=true
 	@tools/lint $(BUILD) $(BUILD)-clang
 
-sanitize: ## the tests under address, undefined and thread sanitizer and valgrind
+sanitize: ## the tests under sanitizers of addresses, undefined behaviour (gcc's and clang's), unwritten memory and threads, and valgrind
 	@tools/install-packages build test python sanitize
 	@tools/sanitize $(BUILD)
 
@@ -121,7 +121,7 @@ try-source: ## build in a bare Debian that has make and nothing else, as README 
 	@tools/try-source $(BUILD)/bare
 
 clean: ## remove every build folder
-	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-tsan $(BUILD)-valgrind $(BUILD)-fuzz $(BUILD)-reference $(BUILD)-coverage $(BUILD)-nightly
+	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-clang-asan $(BUILD)-msan $(BUILD)-tsan $(BUILD)-valgrind $(BUILD)-fuzz $(BUILD)-reference $(BUILD)-coverage $(BUILD)-nightly
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
