@@ -5,12 +5,17 @@
  * Waiting for a slower rank takes no processor from it: an exchange is begun, then asked whether it
  * is done, with sleeps in between that grow to a millisecond. MPI's own waiting spins. Errors of
  * MPI end the whole job with MPI's message, which is its default: there is nobody left to talk to.
+ *
+ * A rank that fails sends each other one a message, the number of exchanges that it has made. All
+ * ranks have made as many when they are at work, so that a smaller number is that of a failure
+ * which all know of by now. Nobody waits for these messages until MPI ends; then all are received.
  */
 #include "module.h"
 
 #include <mpi.h>
 
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +40,78 @@ static void wait_for(MPI_Request *request)
     }
 }
 
+/* ---- who fails ---- */
+
+enum { TAG = 1 };
+
+static struct {
+    int rank, size;
+    int64_t exchanges;     /* made so far, */
+    int64_t heard;         /* and when another rank told that it fails; -1: none has */
+    int64_t told, taken;   /* how often this rank has; messages of others that were received */
+    int64_t message;       /* on its way */
+    MPI_Request *requests; /* one per rank; NULL: this one does not tell */
+    bool under_way;
+} failures;
+
+static void tell(void *host)
+{
+    int done = failures.requests != NULL;
+    (void)host;
+    for (int r = 0; failures.under_way && done && r < failures.size; r++)
+        MPI_Test(&failures.requests[r], &done, MPI_STATUS_IGNORE);
+    if (!done)
+        return; /* the exchange that comes next tells it, too */
+    failures.message = failures.exchanges;
+    for (int r = 0; r < failures.size; r++) {
+        failures.requests[r] = MPI_REQUEST_NULL;
+        if (r != failures.rank)
+            MPI_Isend(&failures.message, 1, MPI_INT64_T, r, TAG, MPI_COMM_WORLD,
+                      &failures.requests[r]);
+    }
+    failures.under_way = true;
+    failures.told++;
+}
+
+static void take_message(int from)
+{
+    int64_t message = 0;
+    MPI_Recv(&message, 1, MPI_INT64_T, from, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    failures.taken++;
+    if (message > failures.heard)
+        failures.heard = message;
+}
+
+static int heard(void *host)
+{
+    (void)host;
+    for (;;) {
+        MPI_Status status;
+        int there = 0;
+        MPI_Iprobe(MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &there, &status);
+        if (!there)
+            return failures.heard == failures.exchanges;
+        take_message(status.MPI_SOURCE);
+    }
+}
+
+/* All messages of all ranks. */
+static void take_the_rest(void)
+{
+    int64_t all = failures.told;
+    MPI_Request request;
+    MPI_Iallreduce(MPI_IN_PLACE, &all, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD, &request);
+    wait_for(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE); /* returns at once */
+    while (failures.taken < all - failures.told)
+        take_message(MPI_ANY_SOURCE);
+    for (int r = 0; failures.under_way && r < failures.size; r++)
+        MPI_Wait(&failures.requests[r], MPI_STATUS_IGNORE);
+    free(failures.requests);
+}
+
+/* ---- exchanges ---- */
+
 static mercer_status sum(void *host, double *values, int64_t count, mercer_error *err)
 {
     (void)host, (void)err;
@@ -46,6 +123,7 @@ static mercer_status sum(void *host, double *values, int64_t count, mercer_error
         wait_for(&request);
         MPI_Wait(&request, MPI_STATUS_IGNORE); /* returns at once */
     }
+    failures.exchanges++;
     return MERCER_OK;
 }
 
@@ -59,8 +137,11 @@ static mercer_status broadcast(void *host, void *data, size_t bytes, int root, m
         wait_for(&request);
         MPI_Wait(&request, MPI_STATUS_IGNORE); /* returns at once */
     }
+    failures.exchanges++;
     return MERCER_OK;
 }
+
+/* ---- begin and end ---- */
 
 /* How many ranks are on this node, and how many of these the launcher lets run on the processors of
  * this one: all of them when it has bound none. */
@@ -93,15 +174,23 @@ mercer_status mercer_mpi_start(mpi_world *world, mercer_error *err)
         snprintf(err->text, sizeof err->text, "this MPI was built without support of threads");
         return err->code;
     }
-    world->comm = (mercer_comm){
-        .struct_size = sizeof world->comm, .sum = sum, .broadcast = broadcast, .host = NULL};
+    world->comm = (mercer_comm){.struct_size = sizeof world->comm,
+                                .sum = sum,
+                                .broadcast = broadcast,
+                                .tell = tell,
+                                .heard = heard};
     MPI_Comm_rank(MPI_COMM_WORLD, &world->comm.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world->comm.size);
+    failures.rank = world->comm.rank;
+    failures.size = world->comm.size;
+    failures.heard = -1;
+    failures.requests = malloc((size_t)failures.size * sizeof(MPI_Request));
     look_around(world);
     return MERCER_OK;
 }
 
 void mercer_mpi_end(void)
 {
+    take_the_rest();
     MPI_Finalize();
 }

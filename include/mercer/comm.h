@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Several processes, called ranks, that share the work of one call (experimental).
  *
- * The library knows ranks by a table of two functions, which the host fills, for example with calls
- * of MPI. Every rank makes the same calls with the same options and seed, and gets the same result.
+ * The library knows ranks by a table of functions, which the host fills, for example with calls of
+ * MPI. Every rank makes the same calls with the same options and seed, and gets the same result.
  * Trials of mercer_evaluate() and mercer_tune() are dealt to the ranks, which all have the same
  * rows. mercer_fit() learns from rows that are spread over the ranks (mercer_rows_view_part()). All
  * other calls, and a fit to other rows, are done by each rank for itself. Results do not depend on
@@ -10,8 +10,9 @@
  *
  * Ranks agree on errors: when a rank fails, the call ends on all of them. A rank that had no error
  * of its own gets MERCER_ERR_PEER with the text of the lowest rank that had one, or
- * MERCER_ERR_CANCELLED where that one was cancelled. A cancellation is noticed by the others when
- * they next exchange anything, at the end of their share of the trials. */
+ * MERCER_ERR_CANCELLED where that one was cancelled. The others notice it when they next exchange
+ * anything, which is at the end of their share of the trials; where the table has tell and heard,
+ * they leave those trials within about 0.1 s, wherever a cancellation is looked for. */
 #ifndef MERCER_COMM_H
 #define MERCER_COMM_H
 
@@ -35,13 +36,25 @@ typedef mercer_status (*mercer_comm_sum_fn)(void *host, double *values, int64_t 
 typedef mercer_status (*mercer_comm_broadcast_fn)(void *host, void *data, size_t bytes, int root,
                                                   mercer_error *err);
 
-/* Set the fields by mercer_comm_init(), then fill them all. */
+/* Both may be NULL, and are called on the thread that called the library, at any time between
+ * exchanges, by each rank for itself: they wait for nobody.
+ *
+ * tell: this rank fails; the next exchange is one in which it says so.
+ * heard: not 0 when another rank has told so since the last exchange that this rank has made. It
+ * may come late, or never, but what was told before that exchange is forgotten: a rank that hears
+ * leaves its work for the next exchange. Called every 50 ms at most. */
+typedef void (*mercer_comm_tell_fn)(void *host);
+typedef int (*mercer_comm_heard_fn)(void *host);
+
+/* Set the fields by mercer_comm_init(), then fill those up to host. */
 typedef struct mercer_comm {
     size_t struct_size;
     int rank, size; /* this rank, from 0, and how many there are */
     mercer_comm_sum_fn sum;
     mercer_comm_broadcast_fn broadcast;
-    void *host; /* handed to both */
+    void *host;               /* handed to all functions */
+    mercer_comm_tell_fn tell; /* both, or neither */
+    mercer_comm_heard_fn heard;
 } mercer_comm;
 MERCER_VERSIONED(comm)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The communicator: everything ranks exchange, made of the two functions of the host's table.
+/* The communicator: everything ranks exchange, made of two functions of the host's table.
  *
  * Bytes travel as sums. Each rank writes its bytes into their places of a zeroed buffer, four bytes
  * are one number below 2^32, and the numbers are summed over the ranks. Every sum has one addend
@@ -10,7 +10,11 @@
  * come with; therefore the agreement does not ride in it. Cost: a sum of 16 bytes per exchange.
  * After a failed agreement the text of the lowest rank that failed is broadcast. When some ranks
  * failed and others did not, their next steps differ: from then on no rank exchanges anything
- * (parted). When all failed they are still in step, and may go on together with another call. */
+ * (parted). When all failed they are still in step, and may go on together with another call.
+ *
+ * A rank that fails tells the others by two more functions, where the table has them. One that has
+ * heard it leaves its work and comes to the agreement as a rank that failed and is about to leave;
+ * its text is nobody's, unless no rank has another one. */
 #include "base/comm.h"
 
 #include "base/ctx.h"
@@ -27,6 +31,7 @@ MRC_VERSIONED(comm, .size = 1)
 enum { WORD = 4 };        /* bytes per number: a double holds all of them exactly */
 enum { PIECE = 1 << 16 }; /* numbers per sum of a merge: half a megabyte of scratch */
 enum { FAILED, LEAVING, VOTES };
+static const double ITSELF = 1, HEARD = 0.5; /* how a rank has failed */
 
 mercer_status mercer_ctx_set_comm(mercer_ctx *ctx, const mercer_comm *comm, mercer_error *err)
 {
@@ -41,6 +46,9 @@ mercer_status mercer_ctx_set_comm(mercer_ctx *ctx, const mercer_comm *comm, merc
                         table.size);
     if (table.size > 1 && (!table.sum || !table.broadcast))
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "comm: %d ranks need both functions", table.size);
+    if (!table.tell != !table.heard)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "comm: tell and heard need each other");
+    atomic_store(&ctx->heard, 0);
     ctx->comm = (mrc_comm){.table = table};
     return MERCER_OK;
 }
@@ -111,41 +119,52 @@ static mercer_status table_broadcast(mrc_comm *comm, void *data, size_t bytes, i
 
 /* ---- agreement ---- */
 
-/* The lowest rank that failed: a slot per rank, in stretches that need no memory, since there may
- * be none left. */
-static mercer_status find_lowest(mrc_comm *comm, bool failed, int *lowest, mercer_error *err)
+/* The lowest rank that failed itself, else that has heard of one: a slot per rank, in stretches
+ * that need no memory, since there may be none left. failed: of this rank, or 0. */
+static mercer_status find_lowest(mrc_comm *comm, double failed, int *lowest, mercer_error *err)
 {
     enum { STRETCH = 512 };
     double slot[STRETCH];
+    int heard = -1;
     mercer_status rc = MERCER_OK;
     *lowest = -1;
     for (int first = 0; first < comm->table.size && *lowest < 0; first += STRETCH) {
         memset(slot, 0, sizeof slot);
-        if (failed && comm->table.rank >= first && comm->table.rank < first + STRETCH)
-            slot[comm->table.rank - first] = 1;
+        if (comm->table.rank >= first && comm->table.rank < first + STRETCH)
+            slot[comm->table.rank - first] = failed;
         MRC_TRY(table_sum(comm, slot, STRETCH, err));
-        for (int i = 0; i < STRETCH && *lowest < 0; i++)
-            if (slot[i] > 0)
+        for (int i = 0; i < STRETCH && *lowest < 0; i++) {
+            if (slot[i] >= ITSELF)
                 *lowest = first + i;
+            else if (slot[i] > 0 && heard < 0)
+                heard = first + i;
+        }
     }
+    if (*lowest < 0)
+        *lowest = heard;
 out:
     return rc;
 }
 
-/* Tell all ranks why the lowest one failed; rc is what this one came to. */
-static mercer_status share_failure(mrc_comm *comm, mercer_status rc, bool stay, mercer_error *err)
+/* Tell all ranks why the lowest one failed; rc is what this one came to alone. */
+static mercer_status share_failure(mrc_comm *comm, mercer_status rc, bool heard, bool stay,
+                                   mercer_error *err)
 {
     mercer_error why = {0};
     int lowest;
-    mercer_status told = find_lowest(comm, rc != MERCER_OK, &lowest, err);
+    mercer_status told = find_lowest(comm,
+                                     rc != MERCER_OK ? ITSELF
+                                     : heard         ? HEARD
+                                                     : 0,
+                                     &lowest, err);
     if (told != MERCER_OK)
         return rc != MERCER_OK ? rc : told;
     if (comm->table.rank == lowest) {
-        if (err)
+        if (err && rc != MERCER_OK)
             why = *err;
-        why.code = rc;
+        why.code = rc != MERCER_OK ? rc : MERCER_ERR_PEER;
         if (!why.text[0])
-            snprintf(why.text, sizeof why.text, "%s", mercer_status_text(rc));
+            snprintf(why.text, sizeof why.text, "%s", mercer_status_text(why.code));
     }
     told = table_broadcast(comm, &why, sizeof why, lowest, err);
     if (told != MERCER_OK)
@@ -170,8 +189,13 @@ static mercer_status agree(mercer_ctx *ctx, mercer_status rc, bool leaving, merc
         return rc != MERCER_OK ? rc : mrc_fail_again(err, comm->why.code, &comm->why);
     if (rc == MERCER_OK)
         rc = mrc_check_cancel(ctx, err);
+    const bool heard = atomic_exchange(&ctx->heard, 0) && rc == MERCER_ERR_PEER;
     votes[FAILED] = rc != MERCER_OK;
-    votes[LEAVING] = rc != MERCER_OK && leaving;
+    votes[LEAVING] = rc != MERCER_OK && (leaving || heard);
+    if (heard)
+        rc = MERCER_OK; /* alone */
+    if (rc != MERCER_OK && comm->table.tell)
+        comm->table.tell(comm->table.host);
     mercer_error why = {0}; /* an error of the table does not replace that of this rank */
     mercer_status told = table_sum(comm, votes, VOTES, &why);
     if (told != MERCER_OK)
@@ -180,10 +204,10 @@ static mercer_status agree(mercer_ctx *ctx, mercer_status rc, bool leaving, merc
         return MERCER_OK;
     const bool stay = votes[FAILED] >= comm->table.size && !(votes[LEAVING] > 0);
     if (rc == MERCER_OK)
-        return share_failure(comm, rc, stay, err);
+        return share_failure(comm, rc, heard, stay, err);
     if (err)
         why = *err;
-    return share_failure(comm, rc, stay, &why);
+    return share_failure(comm, rc, false, stay, &why);
 }
 
 mercer_status mrc_comm_agree(mercer_ctx *ctx, mercer_status rc, mercer_error *err)
@@ -195,6 +219,17 @@ mercer_status mercer_ctx_agree(mercer_ctx *ctx, mercer_status status, mercer_err
 {
     MRC_NEED(ctx);
     return agree(ctx, status, true, err);
+}
+
+void mrc_comm_listen(mercer_ctx *ctx, bool on)
+{
+    mrc_comm *comm = &ctx->comm;
+    comm->listens = on && comm->table.size > 1 && comm->table.heard && !comm->parted;
+}
+
+bool mrc_comm_heard(const mrc_comm *comm)
+{
+    return comm->listens && comm->table.heard(comm->table.host) != 0;
 }
 
 /* ---- payloads ---- */

@@ -14,6 +14,7 @@ typedef struct mrc_comm {
     mercer_comm table;
     int64_t sent;     /* bytes given to the table */
     bool parted;      /* ranks no longer talk: one failed, or the table did */
+    bool listens;     /* mrc_comm_listen() */
     mercer_error why; /* of that, as other calls tell it; code and all */
 } mrc_comm;
 
@@ -26,6 +27,14 @@ typedef struct mrc_comm {
  * every call that has used one of the functions below: its result may be handed over when this
  * returns MERCER_OK, since then all ranks have it. */
 mercer_status mrc_comm_agree(mercer_ctx *ctx, mercer_status rc, mercer_error *err);
+
+/* Until it is turned off, what is under way in ctx ends with MERCER_ERR_PEER, as by a cancellation,
+ * when another rank has told that it fails. For work between two exchanges that all ranks leave by
+ * an agreement, and in which no rank meets with an error that all others would meet with, too:
+ * which of them heard of it first would differ from run to run. */
+void mrc_comm_listen(mercer_ctx *ctx, bool on);
+/* Whether another rank has told so; called by mrc_poll(). */
+bool mrc_comm_heard(const mrc_comm *comm);
 
 /* The sum over all ranks, in place. The order of addition is the table's: sums whose bits are to be
  * those of one rank are made of slots (mrc_comm_merge). */

@@ -267,7 +267,7 @@ void mrc_poll(mercer_ctx *ctx)
 {
     if (ctx->parent)
         mrc_poll(ctx->parent);
-    if ((!ctx->poll && ctx->limits.deadline == 0) ||
+    if ((!ctx->poll && ctx->limits.deadline == 0 && !ctx->comm.listens) ||
         (ctx->inside && !pthread_equal(ctx->caller, pthread_self())))
         return;
     struct timespec clock;
@@ -280,6 +280,8 @@ void mrc_poll(mercer_ctx *ctx)
         mercer_ctx_cancel(ctx);
     if (mrc_limit_time(&ctx->limits, NULL, NULL) != MERCER_OK)
         atomic_store_explicit(&ctx->expired, 1, memory_order_relaxed);
+    if (mrc_comm_heard(&ctx->comm))
+        atomic_store_explicit(&ctx->heard, 1, memory_order_relaxed);
 }
 
 /* ---- failures of the host's functions ---- */
@@ -361,6 +363,8 @@ bool mrc_is_cancelled(const mercer_ctx *ctx)
 {
     return atomic_load_explicit(&ctx->cancelled, memory_order_relaxed) ||
            atomic_load_explicit(&ctx->expired, memory_order_relaxed) ||
+           atomic_load_explicit(&ctx->stopped, memory_order_relaxed) ||
+           atomic_load_explicit(&ctx->heard, memory_order_relaxed) ||
            (ctx->parent && mrc_is_cancelled(ctx->parent));
 }
 
@@ -368,12 +372,21 @@ mercer_status mrc_check_cancel(mercer_ctx *ctx, mercer_error *err)
 {
     mrc_poll(ctx);
     if (mrc_is_cancelled(ctx)) {
-        for (const mercer_ctx *at = ctx; at; at = at->parent)
+        bool cancelled = false;
+        for (const mercer_ctx *at = ctx; at; at = at->parent) {
             if (atomic_load_explicit(&at->expired, memory_order_relaxed))
                 return mrc_limit_time(&at->limits, NULL, err);
-        return mrc_fail(err, MERCER_ERR_CANCELLED, "cancelled");
+            cancelled = cancelled || atomic_load_explicit(&at->cancelled, memory_order_relaxed);
+        }
+        return cancelled ? mrc_fail(err, MERCER_ERR_CANCELLED, "cancelled")
+                         : mrc_fail(err, MERCER_ERR_PEER, "another part of the work has failed");
     }
     return mrc_ctx_has_failed(ctx) ? get_failure(ctx, err) : MERCER_OK;
+}
+
+void mrc_ctx_stop(mercer_ctx *ctx, bool stop)
+{
+    atomic_store_explicit(&ctx->stopped, stop, memory_order_relaxed);
 }
 
 mercer_status mrc_check_pass(mercer_ctx *ctx, int64_t i, int64_t values, mercer_error *err)

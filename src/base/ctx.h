@@ -71,6 +71,8 @@ struct mercer_ctx {
     int kernel_count;
     atomic_int cancelled;
     atomic_int expired; /* the time of the limits is over */
+    atomic_int stopped; /* mrc_ctx_stop() */
+    atomic_int heard;   /* another rank has told that it fails (mrc_comm_listen) */
     mrc_failure failure;
     atomic_int depth;   /* public functions that are running, one inside the other */
     int64_t loops;      /* parallel loops so far, without those inside another one */
@@ -124,10 +126,15 @@ void mrc_parfor_sized(mercer_ctx *ctx, int64_t tasks, double flops, mercer_parfo
 void mrc_serial(mercer_ctx *ctx, mercer_parfor_body body, void *arg);
 
 /* Long loops call this, every 50 ms or oftener: polls (below), and MERCER_ERR_CANCELLED once the
- * caller has asked to stop, MERCER_ERR_LIMIT once the time is over; a failure that the context
- * keeps likewise. */
+ * caller has asked to stop, MERCER_ERR_LIMIT once the time is over, MERCER_ERR_PEER where another
+ * part of the work has failed; a failure that the context keeps likewise. */
 mercer_status mrc_check_cancel(mercer_ctx *ctx, mercer_error *err);
-bool mrc_is_cancelled(const mercer_ctx *ctx); /* or out of time; without polling */
+bool mrc_is_cancelled(const mercer_ctx *ctx); /* for any of these reasons; without polling */
+
+/* Let what is under way in ctx, and in contexts that inherit from it, end with MERCER_ERR_PEER, as
+ * by a cancellation, until this is taken back: a part of the work has failed, and whoever began it
+ * says why. */
+void mrc_ctx_stop(mercer_ctx *ctx, bool stop);
 
 /* The same in pass i of a loop whose passes touch `values` values each: looks about every million
  * values, some milliseconds. */

@@ -199,5 +199,6 @@ mercer_status mrc_limit_named(const mrc_limits *limits, const char *path, bool f
 
 bool mrc_is_end(mercer_status status)
 {
-    return status == MERCER_ERR_CANCELLED || status == MERCER_ERR_LIMIT;
+    return status == MERCER_ERR_CANCELLED || status == MERCER_ERR_LIMIT ||
+           status == MERCER_ERR_PEER;
 }

@@ -25,6 +25,7 @@ struct shared {
     _Atomic int64_t lost;            /* nothing is exchanged any more */
     _Atomic int64_t arrived, round;
     double piece[MOST][PIECE / sizeof(double)];
+    _Atomic int64_t told[MOST]; /* exchanges that a rank had made when it told of a failure, + 1 */
 };
 
 static struct shared *shared;
@@ -103,6 +104,22 @@ static mercer_status broadcast(void *host, void *data, size_t bytes, int root, m
     return exchange(data, bytes, root, err);
 }
 
+static void tell(void *host)
+{
+    (void)host;
+    atomic_store(&shared->told[rank], atomic_load(&shared->exchanges[rank]) + 1);
+}
+
+static int heard(void *host)
+{
+    bool any = false;
+    (void)host;
+    for (int r = 0; r < size; r++)
+        any = any || (r != rank &&
+                      atomic_load(&shared->told[r]) == atomic_load(&shared->exchanges[rank]) + 1);
+    return any;
+}
+
 static int number_of(const char *name)
 {
     const char *text = getenv(name);
@@ -131,7 +148,9 @@ mercer_status mercer_mpi_start(mpi_world *world, mercer_error *err)
                                   .rank = rank,
                                   .size = size,
                                   .sum = sum,
-                                  .broadcast = broadcast},
+                                  .broadcast = broadcast,
+                                  .tell = tell,
+                                  .heard = heard},
                          .node_ranks = size,
                          .sharing = size};
     return MERCER_OK;

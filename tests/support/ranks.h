@@ -38,7 +38,10 @@ struct rank_world {
     int64_t choice_bytes;
     bool lost;
     struct rank_call calls[MAX_RANKS];
-    int64_t made[MAX_RANKS]; /* calls of each rank */
+    int64_t made[MAX_RANKS]; /* calls of each rank, */
+    int64_t
+        told[MAX_RANKS]; /* and how many it had made when it told of a failure; -1: it has not */
+    bool mute;           /* ranks do not tell, as in an older table */
 };
 
 /* A rank, and what it came to. */
@@ -123,6 +126,27 @@ static inline mercer_status rank_broadcast(void *host, void *data, size_t bytes,
         host, (struct rank_call){.data = data, .count = (int64_t)bytes, .root = root}, why);
 }
 
+static inline void rank_tell(void *host)
+{
+    const struct rank *rank = host;
+    struct rank_world *w = rank->world;
+    pthread_mutex_lock(&w->lock);
+    w->told[rank->rank] = w->made[rank->rank];
+    pthread_mutex_unlock(&w->lock);
+}
+
+static inline int rank_heard(void *host)
+{
+    const struct rank *rank = host;
+    struct rank_world *w = rank->world;
+    bool heard = false;
+    pthread_mutex_lock(&w->lock);
+    for (int r = 0; r < w->size; r++)
+        heard = heard || (r != rank->rank && w->told[r] == w->made[rank->rank]);
+    pthread_mutex_unlock(&w->lock);
+    return heard;
+}
+
 static inline void *rank_thread(void *arg)
 {
     struct rank *rank = arg;
@@ -137,6 +161,10 @@ static inline void *rank_thread(void *arg)
     comm.sum = rank_sum;
     comm.broadcast = rank_broadcast;
     comm.host = rank;
+    if (rank->world->mute)
+        comm.struct_size = offsetof(mercer_comm, tell);
+    comm.tell = rank_tell;
+    comm.heard = rank_heard;
     if (mercer_ctx_set_comm(own, &comm, NULL) != MERCER_OK)
         rank_abort("a table is refused");
     (void)mrc_alloc_fail_here(rank->fail_alloc);
@@ -159,6 +187,7 @@ static inline void run_ranks(struct rank_world *w, struct rank *ranks,
     w->lost = false;
     memset(w->made, 0, sizeof w->made);
     for (int r = 0; r < w->size; r++) {
+        w->told[r] = -1;
         ranks[r].world = w;
         ranks[r].rank = r;
         ranks[r].body = body;

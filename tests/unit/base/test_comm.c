@@ -300,6 +300,10 @@ static void test_tables(void **state)
     assert_int_equal(mercer_ctx_set_comm(ctx, &comm, &why), MERCER_ERR_ARGUMENT); /* no functions */
     comm.sum = rank_sum;
     comm.broadcast = rank_broadcast;
+    comm.tell = rank_tell;
+    comm.rank = 1;
+    assert_int_equal(mercer_ctx_set_comm(ctx, &comm, &why), MERCER_ERR_ARGUMENT); /* not heard */
+    comm.tell = NULL;
     for (int rank = -1; rank < 3; rank++) {
         comm.rank = rank;
         assert_int_equal(mercer_ctx_set_comm(ctx, &comm, &why),
@@ -317,6 +321,111 @@ static void test_tables(void **state)
     assert_int_equal(mercer_ctx_agree(ctx, MERCER_OK, NULL), MERCER_OK);
     mercer_ctx_free(ctx);
 }
+
+/* ---- ranks that tell ---- */
+
+/* What check_cancel says first, within some seconds. */
+static mercer_status work_until_told(mercer_ctx *ctx, double seconds, mercer_error *err)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    const double end = mrc_seconds() + seconds;
+    mercer_status rc = MERCER_OK;
+    mrc_comm_listen(ctx, true);
+    while (rc == MERCER_OK && mrc_seconds() < end) {
+        nanosleep(&pause, NULL);
+        rc = mrc_check_cancel(ctx, err);
+    }
+    mrc_comm_listen(ctx, false);
+    return rc;
+}
+
+static mercer_status hear(struct rank *rank, mercer_ctx *ctx, mercer_error *err)
+{
+    const int failing = *(const int *)rank->arg;
+    double one = 1;
+    mercer_status rc = MERCER_ERR_DATA;
+    /* All fail, and each has told so: that is over then. */
+    assert_int_equal(mrc_comm_agree(ctx, rc, err), MERCER_ERR_DATA);
+    assert_int_equal(work_until_told(ctx, 0.15, err), MERCER_OK);
+    assert_int_equal(mrc_comm_agree(ctx, MERCER_OK, err), MERCER_OK);
+    if (rank->rank == failing) {
+        rc = mrc_comm_agree(ctx, mrc_fail(err, MERCER_ERR_IO, "no such file"), err);
+    } else {
+        assert_int_equal(work_until_told(ctx, 20, err), MERCER_ERR_PEER);
+        rc = mrc_comm_agree(ctx, MERCER_OK, err); /* even if it had not looked */
+    }
+    mercer_error later;
+    assert_int_equal(mrc_check_cancel(ctx, NULL), MERCER_OK);
+    assert_int_equal(work_until_told(ctx, 0.1, NULL), MERCER_OK); /* nobody listens now */
+    assert_int_equal(mrc_comm_sum(ctx, &one, 1, &later), MERCER_ERR_PEER);
+    return rc;
+}
+
+/* Each rank in turn fails while the others work. Ranks that only heard of it say its text. */
+static void test_ranks_that_hear(void **state)
+{
+    (void)state;
+    for (int size = 2; size <= 4; size++)
+        for (int failing = 0; failing < size; failing++) {
+            struct rank_world world = {.size = size, .fail_rank = -1};
+            struct rank ranks[MAX_RANKS] = {0};
+            char text[64];
+            for (int r = 0; r < size; r++) {
+                ranks[r].fail_alloc = -1;
+                ranks[r].arg = &failing;
+            }
+            run_ranks(&world, ranks, hear);
+            snprintf(text, sizeof text, "rank %d: no such file", failing);
+            for (int r = 0; r < size; r++) {
+                assert_int_equal(ranks[r].rc, r == failing ? MERCER_ERR_IO : MERCER_ERR_PEER);
+                assert_string_equal(ranks[r].why.text, r == failing ? "no such file" : text);
+            }
+        }
+}
+
+static int hear_always(void *host)
+{
+    (void)host;
+    return 1;
+}
+
+static void tell_nobody(void *host)
+{
+    (void)host;
+}
+
+static mercer_status mishear(struct rank *rank, mercer_ctx *ctx, mercer_error *err)
+{
+    const bool *both = rank->arg;
+    mercer_comm comm = ctx->comm.table;
+    comm.heard = *both || rank->rank == 1 ? hear_always : rank_heard;
+    comm.tell = tell_nobody;
+    assert_int_equal(mercer_ctx_set_comm(ctx, &comm, err), MERCER_OK);
+    mercer_status rc = work_until_told(ctx, 0.2, err);
+    assert_int_equal(rc, *both || rank->rank == 1 ? MERCER_ERR_PEER : MERCER_OK);
+    return mrc_comm_agree(ctx, rc, err);
+}
+
+/* A table that says what is not so ends the call, but makes nobody wait. */
+static void test_what_nobody_told(void **state)
+{
+    (void)state;
+    for (int both = 0; both < 2; both++) {
+        struct rank_world world = {.size = 3, .fail_rank = -1};
+        struct rank ranks[MAX_RANKS] = {{.fail_alloc = -1}, {.fail_alloc = -1}, {.fail_alloc = -1}};
+        bool all = both;
+        for (int r = 0; r < 3; r++)
+            ranks[r].arg = &all;
+        run_ranks(&world, ranks, mishear);
+        for (int r = 0; r < 3; r++) {
+            assert_int_equal(ranks[r].rc, MERCER_ERR_PEER);
+            assert_string_equal(ranks[r].why.text, both ? "rank 0: another rank failed"
+                                                        : "rank 1: another rank failed");
+        }
+    }
+}
+
+/* ---- input ---- */
 
 /* Bytes that rank 0 reads for all. */
 enum { INPUT_BYTES = (1 << 22) + 4321 };
@@ -460,6 +569,8 @@ int main(void)
         cmocka_unit_test(test_input_that_cannot_be_copied),
         cmocka_unit_test(test_input_from_a_pipe),
         cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_ranks_that_hear),
+        cmocka_unit_test(test_what_nobody_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
