@@ -31,6 +31,7 @@ struct choosing {
     mrc_folds inner;
     struct inner_fold *folds;
     mrc_scores *scores;
+    atomic_bool failed; /* an inner fold has; those after it need not be tried */
 };
 
 static void set_failed(struct inner_fold *fold, int64_t choice, mercer_status rc,
@@ -196,7 +197,9 @@ out:
     return rc;
 }
 
-/* A worker tries all inner folds of its fold; those of all rows are dealt to the ranks. */
+/* A worker tries all inner folds of its fold; those of all rows are dealt to the ranks. The first
+ * error is told. Several ranks find out which that is when all have tried theirs; else folds are
+ * begun in their order, and none after one that has failed. */
 static void fold_task(void *arg, int64_t task, int worker)
 {
     struct choosing *choosing = arg;
@@ -208,9 +211,13 @@ static void fold_task(void *arg, int64_t task, int worker)
         mercer_ctx_set_seed(ctx, job->ctx->seed);
         f = mrc_job_piece(job, task);
     }
-    if (choosing->folds[f].known)
+    struct inner_fold *fold = &choosing->folds[f];
+    if (fold->known || atomic_load(&choosing->failed))
         return;
-    choosing->folds[f].rc = try_fold(ctx, choosing, f, &choosing->folds[f].err);
+    fold->rc = try_fold(ctx, choosing, f, &fold->err);
+    mrc_job_end(job, choosing->fold, fold->rc, &fold->err);
+    if (mrc_job_is_final(job, fold->rc) && mercer_ctx_ranks(choosing->ctx) == 1)
+        atomic_store(&choosing->failed, true);
 }
 
 /* Folds that did not fit a worker's share of the memory have all of it, one after the other. */
@@ -221,10 +228,14 @@ static void run_large_folds(struct choosing *choosing)
         return;
     job->workers[0]->budget = job->memory;
     job->large = true;
-    for (int64_t k = 0; k < mrc_job_dealt(job, choosing->inner.count); k++)
-        if (choosing->folds[mrc_job_piece(job, k)].rc == MERCER_ERR_BUDGET &&
-            mrc_check_cancel(job->ctx, NULL) == MERCER_OK)
+    atomic_store(&choosing->failed, false);
+    for (int64_t k = 0; k < mrc_job_dealt(job, choosing->inner.count); k++) {
+        const struct inner_fold *fold = &choosing->folds[mrc_job_piece(job, k)];
+        if (fold->rc == MERCER_ERR_BUDGET && mrc_check_cancel(job->ctx, NULL) == MERCER_OK)
             fold_task(choosing, k, 0);
+        if (fold->rc != MERCER_OK && mercer_ctx_ranks(job->ctx) == 1)
+            break; /* that is told */
+    }
     job->large = false;
     job->workers[0]->budget = job->share;
 }
@@ -370,25 +381,25 @@ static void end(struct choosing *choosing)
     mrc_folds_destroy(&choosing->inner);
 }
 
-void mrc_choose_ahead(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows *rows, int64_t fold,
-                      int64_t inner)
+mercer_status mrc_choose_ahead(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows *rows,
+                               int64_t fold, int64_t inner, mercer_error *err)
 {
     mrc_record *out = &job->ahead.pieces[fold * job->inner_most + inner];
     mrc_scores scores = {0};
     struct choosing choosing = {
         .job = job, .fold = fold, .ctx = ctx, .rows = rows, .scores = &scores};
-    mercer_error err;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(begin(&choosing, &err));
+    MRC_TRY(begin(&choosing, err));
     if (inner >= choosing.inner.count)
         goto out;
-    MRC_TRY(try_fold(ctx, &choosing, inner, &err));
-    MRC_TRY(put_fold(&choosing, inner, out, &err));
+    MRC_TRY(try_fold(ctx, &choosing, inner, err));
+    MRC_TRY(put_fold(&choosing, inner, out, err));
 out:
     if (rc != MERCER_OK)
         mrc_record_destroy(out);
     end(&choosing);
     mrc_scores_destroy(&scores);
+    return rc;
 }
 
 mercer_status mrc_choose(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows *rows, int64_t fold,
@@ -405,9 +416,13 @@ mercer_status mrc_choose(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows *row
         if (mrc_outcomes_find(&job->ahead, fold * job->inner_most + f, &from))
             MRC_TRY(get_fold(&choosing, f, from, err));
     }
-    MRC_TRY(mrc_parfor_checked(ctx, ctx == job->ctx ? mrc_job_dealt(job, folds) : folds, fold_task,
-                               &choosing, err));
-    run_large_folds(&choosing);
+    mrc_comm_listen(ctx, true);
+    rc = mrc_parfor_checked(ctx, ctx == job->ctx ? mrc_job_dealt(job, folds) : folds, fold_task,
+                            &choosing, err);
+    if (rc == MERCER_OK)
+        run_large_folds(&choosing);
+    mrc_comm_listen(ctx, false);
+    MRC_TRY(rc == MERCER_OK ? mrc_check_cancel(ctx, err) : rc);
     if (ctx == job->ctx)
         MRC_TRY(share_folds(&choosing, err));
     for (int64_t f = 0; f < folds; f++)

@@ -293,6 +293,9 @@ out:
     return rc;
 }
 
+/* The error of the first fold that has one is told. Several ranks find out which that is when all
+ * have run theirs; one that is alone begins folds in their order, and none after one that has
+ * failed. */
 static void fold_task(void *arg, int64_t task, int worker)
 {
     mrc_job *job = arg;
@@ -300,12 +303,18 @@ static void fold_task(void *arg, int64_t task, int worker)
     mrc_fold_result *fold = &job->result->folds[f];
     mercer_ctx *ctx = job->workers[worker];
     mercer_error err = {0};
+    if (atomic_load(&job->failed))
+        return;
     seed_fold(ctx, job, f);
     fold->rc = prepare_fold(ctx, job, f, fold, &err);
     if (fold->rc == MERCER_OK)
         fold->rc = keep_fold(job, f, &err);
-    if (fold->rc != MERCER_OK)
-        keep_error(fold, &err);
+    if (fold->rc == MERCER_OK)
+        return;
+    keep_error(fold, &err);
+    mrc_job_end(job, f, fold->rc, &err);
+    if (mrc_job_is_final(job, fold->rc) && mercer_ctx_ranks(job->ctx) == 1)
+        atomic_store(&job->failed, true);
 }
 
 /* Folds that did not fit a worker's share of the memory have all of it, one after the other. */
@@ -315,12 +324,15 @@ static void run_large_folds(mrc_job *job)
         return;
     job->workers[0]->budget = job->memory;
     job->large = true;
+    atomic_store(&job->failed, false);
     for (int64_t k = 0; k < mrc_job_dealt(job, job->todo_count); k++) {
         mrc_fold_result *fold = &job->result->folds[job->todo[mrc_job_piece(job, k)]];
         if (fold->rc == MERCER_ERR_BUDGET && mrc_check_cancel(job->ctx, NULL) == MERCER_OK) {
             mrc_fold_result_destroy(fold);
             fold_task(job, k, 0);
         }
+        if (fold->rc != MERCER_OK && mercer_ctx_ranks(job->ctx) == 1)
+            break; /* that is told */
     }
     job->large = false;
     job->workers[0]->budget = job->share;
@@ -341,9 +353,12 @@ static void ahead_task(void *arg, int64_t task, int worker)
     const int64_t p = ahead->pieces[mrc_job_piece(job, task)], f = p / job->inner_most;
     mercer_ctx *ctx = job->workers[worker];
     mrc_fold_rows train = {0}, test = {0};
+    mercer_error err = {0};
     seed_fold(ctx, job, f);
-    if (take_fold(job, f, &train, &test, NULL) == MERCER_OK)
-        mrc_choose_ahead(ctx, job, &train, f, p % job->inner_most);
+    mercer_status rc = take_fold(job, f, &train, &test, &err);
+    if (rc == MERCER_OK)
+        rc = mrc_choose_ahead(ctx, job, &train, f, p % job->inner_most, &err);
+    mrc_job_end(job, f, rc, &err);
     mrc_fold_rows_destroy(&train);
     mrc_fold_rows_destroy(&test);
 }
@@ -358,7 +373,11 @@ static mercer_status try_ahead(mrc_job *job, mercer_error *err)
     for (int64_t p = 0; p < job->todo_count * most; p++)
         if (!mrc_choose_is_known(job, job->todo[p / most], p % most))
             ahead.pieces[ahead.count++] = job->todo[p / most] * most + p % most;
-    MRC_TRY(mrc_parfor_checked(job->ctx, mrc_job_dealt(job, ahead.count), ahead_task, &ahead, err));
+    mrc_comm_listen(job->ctx, true);
+    rc = mrc_parfor_checked(job->ctx, mrc_job_dealt(job, ahead.count), ahead_task, &ahead, err);
+    mrc_comm_listen(job->ctx, false);
+    if (rc != MERCER_OK)
+        goto out;
     MRC_TRY(mrc_outcomes_share(job->ctx, &job->ahead, err));
 out:
     mrc_free(ahead.pieces);
@@ -400,23 +419,17 @@ static mercer_status run_folds(mrc_job *job, mercer_error *err)
     MRC_TRY(list_folds(job, err));
     if (mercer_ctx_ranks(job->ctx) > 1 && mrc_job_is_tuned(job))
         MRC_TRY(try_ahead(job, err));
-    MRC_TRY(mrc_parfor_checked(job->ctx, mrc_job_dealt(job, job->todo_count), fold_task, job, err));
-    run_large_folds(job);
+    mrc_comm_listen(job->ctx, true);
+    rc = mrc_parfor_checked(job->ctx, mrc_job_dealt(job, job->todo_count), fold_task, job, err);
+    if (rc == MERCER_OK)
+        run_large_folds(job);
+    mrc_comm_listen(job->ctx, false);
+    MRC_TRY(rc == MERCER_OK ? mrc_check_cancel(job->ctx, err) : rc);
     MRC_TRY(share_results(job, err));
     for (int64_t f = 0; f < result->count; f++) {
         const mrc_fold_result *fold = &result->folds[f];
-        const char *why = fold->why ? fold->why->text : mercer_status_text(fold->rc);
-        if (mrc_is_end(fold->rc)) {
-            const mrc_at of_all = fold->why ? mrc_at_of(fold->why) : (mrc_at){0};
-            MRC_FAIL_AT(err, fold->rc, &of_all, "%s", why);
-        }
-        if (fold->rc == MERCER_OK)
-            continue;
-        mrc_at at = fold->why ? mrc_at_of(fold->why) : (mrc_at){0};
-        const bool within = at.row > 0;
-        at.row = 0; /* of the fold: not one of the rows given */
-        MRC_FAIL_AT(err, fold->rc, &at, "fold %lld: %.450s%s", (long long)f + 1, why,
-                    within ? " (rows counted within the fold)" : "");
+        if (fold->rc != MERCER_OK)
+            MRC_TRY(mrc_job_fail_fold(f, fold->rc, fold->why, err));
     }
 out:
     return rc;
@@ -473,9 +486,13 @@ static mercer_status run_test(mrc_job *job, mercer_error *err)
     if (mrc_job_is_tuned(job)) /* the training part is all rows */
         MRC_TRY(mrc_tune_all(job, err));
     MRC_TRY(list_folds(job, err)); /* the only one, which is never in the journal */
+    mrc_comm_listen(job->ctx, true);
     if (mrc_job_dealt(job, job->todo_count))
-        MRC_TRY(run_fold(job->ctx, job, 0, &train, &test,
-                         mrc_job_is_tuned(job) ? &job->result->tuning.scores : NULL, fold, err));
+        rc = run_fold(job->ctx, job, 0, &train, &test,
+                      mrc_job_is_tuned(job) ? &job->result->tuning.scores : NULL, fold, err);
+    mrc_comm_listen(job->ctx, false);
+    if (rc != MERCER_OK)
+        goto out;
     MRC_TRY(share_results(job, err));
     /* the next call goes on with the random state of the rank that has fitted */
     MRC_TRY(mrc_comm_broadcast(job->ctx, &job->ctx->rng, sizeof job->ctx->rng, err));
@@ -670,6 +687,7 @@ mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *gi
         MRC_TRY(mrc_importance_summarise(job.result, rows, err));
     MRC_TRY(mrc_check_cancel(ctx, err));
 out:
+    rc = mrc_job_conclude(&job, rc, err);
     rc = mrc_comm_agree(ctx, rc, err);
     if (rc == MERCER_OK) {
         *out = job.result;

@@ -503,6 +503,48 @@ mrc_fold_rows mrc_job_rows(const mrc_job *job)
                            .groups = (int64_t *)job->options.groups};
 }
 
+/* ---- the end of a run that has failed ---- */
+
+void mrc_job_end(mrc_job *job, int64_t fold, mercer_status rc, const mercer_error *why)
+{
+    if ((rc != MERCER_ERR_MEMORY && rc != MERCER_ERR_IO) || atomic_exchange(&job->ended, true))
+        return;
+    mrc_fail_again(&job->why, rc, why);
+    job->why_fold = fold;
+    mrc_ctx_stop(job->ctx, true);
+}
+
+mercer_status mrc_job_conclude(mrc_job *job, mercer_status rc, mercer_error *err)
+{
+    if (!atomic_load(&job->ended))
+        return rc;
+    mrc_ctx_stop(job->ctx, false);
+    if (rc != MERCER_ERR_PEER)
+        return rc;
+    if (job->folds && job->why_fold < job->result->count)
+        return mrc_job_fail_fold(job->why_fold, job->why.code, &job->why, err);
+    return mrc_fail_again(err, job->why.code, &job->why); /* of all rows */
+}
+
+bool mrc_job_is_final(const mrc_job *job, mercer_status rc)
+{
+    const bool tried_again = rc == MERCER_ERR_BUDGET && job->ctx->threads > 1 && !job->large;
+    return rc != MERCER_OK && !tried_again;
+}
+
+mercer_status mrc_job_fail_fold(int64_t f, mercer_status rc, const mercer_error *why,
+                                mercer_error *err)
+{
+    const char *text = why ? why->text : mercer_status_text(rc);
+    mrc_at at = why ? mrc_at_of(why) : (mrc_at){0};
+    if (mrc_is_end(rc))
+        return mrc_fail_at(err, rc, &at, "%s", text);
+    const bool within = at.row > 0;
+    at.row = 0; /* of the fold: not one of the rows given */
+    return mrc_fail_at(err, rc, &at, "fold %lld: %.450s%s", (long long)f + 1, text,
+                       within ? " (rows counted within the fold)" : "");
+}
+
 /* ---- while it runs ---- */
 
 /* Only the calling thread, whose context is the first, may talk to the host. */

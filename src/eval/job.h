@@ -36,10 +36,14 @@ typedef struct mrc_job {
     int64_t share;             /* and that of a worker */
     bool large;                /* folds have all of the memory now, one after the other */
     int64_t *todo, todo_count; /* folds to run, increasing; owned */
+    atomic_bool failed;        /* one of them has, and those after it need not be run */
     mrc_outcomes ahead;        /* inner folds of the folds, inner_most per fold, that ranks have */
     int64_t inner_most;        /* tried before the folds are run; none when there is one rank */
     mercer_evaluation *result; /* owned */
     mercer_ctx **workers;      /* one per thread, of one thread each; owned */
+    atomic_bool ended;         /* by mrc_job_end(), */
+    mercer_error why;          /* why, code and all, */
+    int64_t why_fold;          /* and in which fold */
     mrc_pair_cache known;      /* of all rows, when it pays */
     atomic_llong done;         /* steps */
 } mrc_job;
@@ -68,6 +72,19 @@ mrc_fold_rows mrc_job_rows(const mrc_job *job);
 int64_t mrc_job_dealt(const mrc_job *job, int64_t count);
 int64_t mrc_job_piece(const mrc_job *job, int64_t k);
 
+/* What a piece of fold `fold` came to. An error that is none of the piece, but of this process (no
+ * memory, a journal or a helper program that fails), ends the run: what is under way ends with
+ * MERCER_ERR_PEER. The first such error is kept, and told by mrc_job_conclude(). Any thread may
+ * call. */
+void mrc_job_end(mrc_job *job, int64_t fold, mercer_status rc, const mercer_error *why);
+/* rc, what the call has come to, or why it was ended. */
+mercer_status mrc_job_conclude(mrc_job *job, mercer_status rc, mercer_error *err);
+/* Whether a piece that came to rc has failed, and is not tried again with more memory. */
+bool mrc_job_is_final(const mrc_job *job, mercer_status rc);
+/* An error of fold f, and why (NULL: only its status is known), as the call tells it. */
+mercer_status mrc_job_fail_fold(int64_t f, mercer_status rc, const mercer_error *why,
+                                mercer_error *err);
+
 /* One fit more is done. */
 void mrc_job_count_step(mrc_job *job, const mercer_ctx *ctx);
 /* Room for predictions of n rows, unless nothing is predicted. */
@@ -89,8 +106,8 @@ mercer_status mrc_choose(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows *row
 /* Try the choices on inner fold `inner` of fold `fold` alone, with the random state that
  * mrc_choose() will have, and put what it will need to know into job->ahead. Nothing is put where
  * there is no such inner fold or it fails: mrc_choose() will find out. ctx is that of a worker. */
-void mrc_choose_ahead(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows *rows, int64_t fold,
-                      int64_t inner);
+mercer_status mrc_choose_ahead(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows *rows,
+                               int64_t fold, int64_t inner, mercer_error *err);
 /* Whether all that would be tried there is in the journal. */
 bool mrc_choose_is_known(const mrc_job *job, int64_t fold, int64_t inner);
 

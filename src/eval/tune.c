@@ -172,6 +172,7 @@ mercer_status mercer_tune(mercer_ctx *ctx, const mercer_evaluate_options *given,
     MRC_TRY(mrc_tune_all(&job, err));
     MRC_TRY(mrc_check_cancel(ctx, err));
 out:
+    rc = mrc_job_conclude(&job, rc, err);
     rc = mrc_comm_agree(ctx, rc, err);
     if (rc == MERCER_OK) {
         *out = job.result;

@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -121,6 +122,7 @@ def make_data(name="data.csv", rows=61, seed=1):
 
 TUNED = ["evaluate", "data.csv", "-m", "kpls", "--tune", "kernel.sigma=0.25:4:*2", "-n", "3"]
 LONG = ["evaluate", "data.csv", "-m", "kpls", "--repeats", "100000", "--tune", "kernel.sigma=0.25:4:*1.1"]  # hours
+LONG_CHOICE = ["fit", "data.csv", "-m", "kpls", "-k", "rq", "--tune=kernel.sigma=0.01:100:*1.1", "--tune=kernel.alpha=0.01:100:*1.1", "-o", "long.model"]
 
 
 def compare_with_one(words, files=()):
@@ -329,6 +331,80 @@ def an_interrupted_launcher_ends_all():
 
 def journal_lines():
     return sum(path.read_bytes().count(b"\n") for path in pathlib.Path(".").glob("j.*"))
+
+
+def lines_in(name):
+    path = pathlib.Path(name)
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def start_with_journals(count, words):
+    """The same, in the middle of its trials."""
+    job, pids = start_with_numbers(count, *words, "--journal", "j")
+    wait_for("trials", lambda: job.poll() is not None or all(lines_in(f"j.{r}") > 5 for r in range(count)))
+    assert job.poll() is None, pathlib.Path("err.txt").read_text(encoding="utf-8")
+    return job, pids
+
+
+def fill(pid, rank):
+    """No file of the process can be longer than its journal is."""
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (os.stat(f"j.{rank}").st_size, resource.RLIM_INFINITY))
+
+
+def ended_in_time(job, pids, what, status, says):
+    """All processes end within five seconds, with one line."""
+    start = time.monotonic()
+    assert all_end_soon(job, pids, what) == status, (what, job.returncode)
+    assert time.monotonic() < start + 5, what
+    text = pathlib.Path("err.txt").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line.startswith("mercer: ")]
+    assert len(lines) == 1 and re.fullmatch(says, lines[0]), text
+    assert pathlib.Path("out.txt").read_bytes() == b""
+    for path in pathlib.Path(".").glob("pid.*"):
+        path.unlink()
+    for path in pathlib.Path(".").glob("j.*"):
+        path.unlink()
+
+
+@test
+def a_full_journal_of_a_rank_ends_all():
+    """Each rank in turn can write no more, while the others have trials for hours."""
+    make_data()
+    for words in (LONG, LONG_CHOICE):
+        for count, victim in ((3, 0), (3, 1), (3, 2), (2, 1)):
+            job, pids = start_with_journals(count, words)
+            fill(pids[victim], victim)
+            rank = f"rank {victim}: " if victim else ""
+            ended_in_time(job, pids, f"{words[0]}: journal of rank {victim} of {count} full", 1,
+                          rf"mercer: (data\.csv: )?{rank}(data\.csv: )?(fold \d+: )?j\.{victim}: cannot be written: File too large")
+
+
+@test
+def a_full_journal_ends_one_process():
+    make_data()
+    for words in (LONG, LONG_CHOICE):
+        for threads in ("1", "2"):
+            with open("out.txt", "wb") as out, open("err.txt", "wb") as err:
+                # pylint: disable-next=consider-using-with
+                job = subprocess.Popen([MERCER, *words, "--threads", threads, "--journal", "j"], stdout=out, stderr=err,
+                                       stdin=subprocess.DEVNULL, env=SURROUNDINGS)
+            wait_for("trials", lambda job=job: job.poll() is not None or lines_in("j.0") > 5)
+            fill(job.pid, 0)
+            ended_in_time(job, [], f"{words[0]}: journal full, {threads} threads", 1,
+                          r"mercer: (data\.csv: )?(fold \d+: )?j\.0: cannot be written: File too large")
+
+
+@test
+def a_cancelled_rank_ends_all():
+    make_data()
+    for victim in range(3):
+        job, pids = start_with_journals(3, LONG)
+        os.kill(pids[victim], signal.SIGINT)
+        start = time.monotonic()
+        assert all_end_soon(job, pids, f"rank {victim} of 3 cancelled") != 0
+        assert time.monotonic() < start + 5
+        for path in list(pathlib.Path(".").glob("pid.*")) + list(pathlib.Path(".").glob("j.*")):
+            path.unlink()
 
 
 @test

@@ -7,6 +7,7 @@
 
 #include <mercer/mercer.h>
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -86,8 +87,17 @@ static const struct setting settings[] = {
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
+/* How a rank fails in the middle of its trials. */
+enum failure { NONE, ALLOCATION, JOURNAL, CANCELLED, FAILURES };
+
 /* What a rank came to: the report, and every number of the folds. */
 struct told {
+    struct rank_world *world; /* with `paused` */
+    int rank, threads;        /* 0: one */
+    bool paused;              /* trials take some milliseconds more, and are counted: */
+    int64_t trials, late;     /* those that were done, and since another rank told of a failure */
+    double done;              /* share of the work, as progress tells it */
+    enum failure failure;     /* after two trials */
     const struct setting *setting;
     char *json;
     double *numbers;
@@ -104,6 +114,53 @@ static void keep_notice(void *host, const mercer_notice *notice)
     struct told *told = host;
     size_t used = strlen(told->notices);
     snprintf(told->notices + used, sizeof told->notices - used, "%s\n", notice->text);
+}
+
+/* No more can be written to the journal of a rank. */
+static void fill_journal(const struct told *told)
+{
+    char wanted[96], path[64], name[128];
+    const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    int found = -1;
+    snprintf(wanted, sizeof wanted, "%s.%d", told->journal, told->rank);
+    for (int fd = 0; fd < 256 && found < 0; fd++) {
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        const ssize_t length = readlink(path, name, sizeof name - 1);
+        if (length > 0 && (size_t)length == strlen(wanted) &&
+            memcmp(name, wanted, (size_t)length) == 0)
+            found = fd;
+    }
+    assert_true(full >= 0 && found >= 0);
+    assert_int_equal(dup3(full, found, O_CLOEXEC), found);
+    close(full);
+}
+
+static void count_trials(void *host, const char *phase, double done)
+{
+    const struct timespec pause = {.tv_nsec = 2000000};
+    struct told *told = host;
+    struct rank_world *w = told->world;
+    bool late = false;
+    if (strcmp(phase, "fits") != 0 || done == 0)
+        return;
+    pthread_mutex_lock(&w->lock);
+    for (int r = 0; r < w->size; r++)
+        late = late || (r != told->rank && w->told[r] >= 0);
+    pthread_mutex_unlock(&w->lock);
+    told->late += late;
+    told->done = done;
+    if (++told->trials == 2 && told->failure == ALLOCATION)
+        (void)mrc_alloc_fail_here(0);
+    if (told->trials == 2 && told->failure == JOURNAL)
+        fill_journal(told);
+    nanosleep(&pause, NULL);
+}
+
+/* Whoever is asked whether to go on. */
+static int cancel_after_trials(void *host)
+{
+    const struct told *told = host;
+    return told->failure == CANCELLED && told->trials >= 2;
 }
 
 static void keep_numbers(struct told *told, const mercer_evaluation *e)
@@ -181,6 +238,13 @@ static mercer_status evaluate_here(struct rank *rank, mercer_ctx *ctx, mercer_er
     }
     if (told->cancel)
         mercer_ctx_cancel(ctx);
+    if (told->paused) {
+        told->rank = rank->rank;
+        told->world = rank->world;
+        mercer_ctx_set_progress(ctx, count_trials, told);
+        mercer_ctx_set_poll(ctx, cancel_after_trials, told);
+        MRC_TRY(mercer_ctx_set_threads(ctx, told->threads > 1 ? told->threads : 1, err));
+    }
     rc = (s->only_tune ? mercer_tune : mercer_evaluate)(ctx, &options, rows, targets, &e, err);
     assert_true((rc == MERCER_OK) == (e != NULL));
     told->random = mrc_rng_next(&ctx->rng);
@@ -621,6 +685,142 @@ static void test_journals_that_cannot_be(void **state)
     assert_int_equal(mercer_journal_remove("/nowhere/journal", NULL), MERCER_ERR_IO);
 }
 
+/* ---- failures in the middle ---- */
+
+static const struct setting many[] = {
+    {.name = "many folds", .method = "kpls", .folds = 5, .repeats = 150, .targets = true},
+    {.name = "many choices",
+     .method = "kpls",
+     .folds = 5,
+     .repeats = 8,
+     .inner = 3,
+     .tune = {"kernel.sigma=0.5:8:*2"},
+     .targets = true},
+    {.name = "one choice",
+     .method = "kpls",
+     .inner = 12,
+     .tune = {"kernel.sigma=0.01:1e13:*2"},
+     .only_tune = true,
+     .targets = true},
+};
+enum { MANY = sizeof many / sizeof *many, FEW = 60 }; /* trials in 0.1 s, and some more */
+
+static const mercer_status statuses[FAILURES] = {MERCER_OK, MERCER_ERR_MEMORY, MERCER_ERR_IO,
+                                                 MERCER_ERR_CANCELLED};
+
+/* Run a setting on `size` ranks, of which one fails. */
+static void run_failing(const struct setting *setting, int size, int failing, enum failure failure,
+                        bool mute, int threads, struct told *told, struct rank *ranks)
+{
+    struct rank_world world = {.size = size, .fail_rank = -1, .mute = mute};
+    const int64_t live = mrc_alloc_live();
+    for (int r = 0; r < size; r++) {
+        ranks[r] = (struct rank){.fail_alloc = -1};
+        told[r] = (struct told){.paused = true, .journal = journal, .threads = threads};
+    }
+    told[failing].failure = failure;
+    run(setting, &world, told, ranks);
+    assert_true(mrc_alloc_live() == live);
+    assert_ok(mercer_journal_remove(journal, err));
+}
+
+/* A rank whose journal is full, that has no memory, or is cancelled, in the middle of its trials:
+ * the others have done few more when they end, and say why. */
+static void test_failures_between_trials(void **state)
+{
+    int64_t most = 0;
+    (void)state;
+    for (int s = 0; s < MANY; s++)
+        for (int failure = NONE + 1; failure < FAILURES; failure++)
+            for (int failing = 0; failing < 3; failing++) {
+                struct told told[MAX_RANKS];
+                struct rank ranks[MAX_RANKS];
+                char begin[16];
+                run_failing(&many[s], 3, failing, failure, false, 1, told, ranks);
+                snprintf(begin, sizeof begin, "rank %d: ", failing);
+                for (int r = 0; r < 3; r++) {
+                    const char *text = ranks[r].why.text;
+                    if (r == failing) {
+                        assert_int_equal(ranks[r].rc, statuses[failure]);
+                        assert_true(told[r].trials < FEW);
+                        continue;
+                    }
+                    assert_int_equal(ranks[r].rc,
+                                     failure == CANCELLED ? MERCER_ERR_CANCELLED : MERCER_ERR_PEER);
+                    assert_true(strncmp(text, begin, 8) == 0);
+                    assert_string_equal(text + 8, ranks[failing].why.text);
+                    if (told[r].late >= FEW)
+                        fail_msg("%s, rank %d of %d: %lld trials after rank %d had failed",
+                                 many[s].name, r, 3, (long long)told[r].late, failing);
+                    most = told[r].late > most ? told[r].late : most;
+                }
+                if (failure == JOURNAL) /* what is said is what one rank says */
+                    assert_non_null(strstr(ranks[failing].why.text, "cannot be written: No space"));
+            }
+    print_message("at most %lld trials were done after a rank had failed\n", (long long)most);
+}
+
+/* By an older table the others hear of it at the end of their trials, and say the same. */
+static void test_ranks_that_cannot_tell(void **state)
+{
+    struct told told[MAX_RANKS];
+    struct rank ranks[MAX_RANKS];
+    (void)state;
+    run_failing(&many[0], 2, 1, JOURNAL, true, 1, told, ranks);
+    assert_int_equal(ranks[0].rc, MERCER_ERR_PEER);
+    assert_int_equal(ranks[1].rc, MERCER_ERR_IO);
+    assert_true(strncmp(ranks[0].why.text, "rank 1: fold ", 13) == 0);
+    assert_true(told[0].trials == 375 && told[1].trials < FEW);
+}
+
+/* One rank alone ends at once, on several threads within the trials that are under way. */
+static void test_failures_alone(void **state)
+{
+    (void)state;
+    for (int s = 0; s < MANY; s++)
+        for (int threads = 1; threads <= 3; threads += 2)
+            for (int failure = NONE + 1; failure < CANCELLED; failure++) {
+                struct told told[MAX_RANKS];
+                struct rank ranks[MAX_RANKS];
+                run_failing(&many[s], 1, 0, failure, false, threads, told, ranks);
+                assert_int_equal(ranks[0].rc, statuses[failure]);
+                assert_true(threads > 1 ? told->done < 0.2 : told->trials <= 3);
+                if (failure == JOURNAL)
+                    assert_non_null(strstr(ranks[0].why.text, "cannot be written: No space"));
+                assert_true(many[s].only_tune == (strncmp(ranks[0].why.text, "fold ", 5) != 0));
+            }
+}
+
+/* The first fold, which learns from few rows, cannot be: one that is alone runs none of the others,
+ * and several ranks, which find that out when all are done, tell the same. */
+static void test_first_fold_fails(void **state)
+{
+    static const struct setting first = {.name = "first fold",
+                                         .method = "kpca:groups=8",
+                                         .head = "ls",
+                                         .folds = 5,
+                                         .ordered = true,
+                                         .values = true,
+                                         .targets = true};
+    char text[sizeof((mercer_error *)NULL)->text] = "";
+    (void)state;
+    for (int size = 1; size <= 3; size++) {
+        struct told told[MAX_RANKS];
+        struct rank ranks[MAX_RANKS];
+        int64_t trials = 0;
+        run_failing(&first, size, 0, NONE, false, 1, told, ranks);
+        if (size == 1)
+            snprintf(text, sizeof text, "%s", ranks[0].why.text);
+        for (int r = 0; r < size; r++) {
+            assert_int_equal(ranks[r].rc, ranks[0].rc);
+            assert_string_equal(ranks[r].why.text, text);
+            trials += told[r].trials;
+        }
+        assert_true(strncmp(text, "fold 1: ", 8) == 0);
+        assert_true(trials == (size == 1 ? 0 : 4));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -635,6 +835,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_other_evaluations, set_up_journal, tear_down_journal),
         cmocka_unit_test_setup_teardown(test_journals_that_cannot_be, set_up_journal,
                                         tear_down_journal),
+        cmocka_unit_test_setup_teardown(test_failures_between_trials, set_up_journal,
+                                        tear_down_journal),
+        cmocka_unit_test_setup_teardown(test_ranks_that_cannot_tell, set_up_journal,
+                                        tear_down_journal),
+        cmocka_unit_test_setup_teardown(test_failures_alone, set_up_journal, tear_down_journal),
+        cmocka_unit_test_setup_teardown(test_first_fold_fails, set_up_journal, tear_down_journal),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }
