@@ -122,7 +122,7 @@ def make_data(name="data.csv", rows=61, seed=1):
 
 TUNED = ["evaluate", "data.csv", "-m", "kpls", "--tune", "kernel.sigma=0.25:4:*2", "-n", "3"]
 LONG = ["evaluate", "data.csv", "-m", "kpls", "--repeats", "100000", "--tune", "kernel.sigma=0.25:4:*1.1"]  # hours
-LONG_CHOICE = ["fit", "data.csv", "-m", "kpls", "-k", "rq", "--tune=kernel.sigma=0.01:100:*1.1", "--tune=kernel.alpha=0.01:100:*1.1", "-o", "long.model"]
+LONG_CHOICE = ["fit", "data.csv", "-m", "kpls", "-k", "rq", "--tune=kernel.sigma=0.01:100:*1.06", "--tune=kernel.alpha=0.01:100:*1.06", "-o", "long.model"]
 
 
 def compare_with_one(words, files=()):

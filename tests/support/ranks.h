@@ -186,8 +186,9 @@ static inline void run_ranks(struct rank_world *w, struct rank *ranks,
     w->choices = 0;
     w->lost = false;
     memset(w->made, 0, sizeof w->made);
-    for (int r = 0; r < w->size; r++) {
+    for (int r = 0; r < w->size; r++)
         w->told[r] = -1;
+    for (int r = 0; r < w->size; r++) {
         ranks[r].world = w;
         ranks[r].rank = r;
         ranks[r].body = body;
