@@ -183,7 +183,7 @@ static int first_that_tells(const double *all, int ranks, enum told what)
 static mercer_status share_name(mercer_ctx *ctx, int root, const char *mine, char **out,
                                 mercer_error *err)
 {
-    const bool has = ctx->comm.table.rank == root;
+    const bool has = ctx->comm.table.rank == root && mine;
     int64_t total;
     return mrc_comm_gather(ctx, mine, has ? (int64_t)strlen(mine) + 1 : 0, out, &total, err);
 }

@@ -330,7 +330,6 @@ mercer_status mrc_kernel_check_rows(const mrc_kernel *kernel, mercer_ctx *ctx,
                         part->host->name);
     part = find_part(kernel, needs_nonnegative);
     const mrc_kernel_part *bounded = find_part(kernel, has_bound);
-    const double most = bounded ? bounded->def->most : INFINITY;
     if ((part || bounded) && rows->packed)
         MRC_TRY(mrc_alloc(&line, rows->d, sizeof *line, err));
     for (int64_t i = 0; (part || bounded) && i < rows->n; i++) {
@@ -339,12 +338,12 @@ mercer_status mrc_kernel_check_rows(const mrc_kernel *kernel, mercer_ctx *ctx,
         const double *x = csr->start ? csr->value + start : mrc_rows_line(rows, i, line);
         for (int64_t k = 0; k < count; k++) {
             const bool below = part && x[k] < 0;
-            if (!below && fabs(x[k]) <= most)
+            if (!below && !(bounded && fabs(x[k]) > bounded->def->most))
                 continue;
             const int64_t column = (csr->start ? csr->column[start + k] : k) + 1;
             char range[48] = "values >= 0 only";
             if (!below)
-                snprintf(range, sizeof range, "values up to %g only", most);
+                snprintf(range, sizeof range, "values up to %g only", bounded->def->most);
             MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_AT(.row = first + i + 1, .column_number = column),
                         "kernel %s: row %lld column %lld is %g, and it takes %s (after scaling)",
                         (below ? part : bounded)->def->entry.name, (long long)(first + i + 1),
