@@ -27,7 +27,7 @@ from common import RING_GAMMA, judge_parts, markdown, rbf, ring, seconds
 THREADS = 1
 COMPONENTS, POOL = 10, 128
 AIM_MEMORY, AIM_EVALUATE, AIM_ALONE = .55, 1.8, 1.02
-REPEATS = 120  # an evaluation of ten seconds, beside which the start of a launcher is little
+REPEATS = 120  # an evaluation of half a minute, beside which the start of a launcher is little
 CORES = 32  # of a node of the model
 NETWORKS = {"100 Gb/s, 2 us": (12.5e9, 2e-6), "10 Gb/s, 30 us": (1.25e9, 3e-5), "1 Gb/s, 100 us": (1.25e8, 1e-4)}
 ROWS, NODES = 10**9, (100, 300, 1000)
