@@ -74,8 +74,8 @@ def once(rows, columns, d=2):
 
 
 def by_tables(rows, ranks, columns):
-    """The least and the most bytes that a rank sends: of 16 columns per step, and of 8."""
-    return [once(rows, columns) + columns / pivots * per_step(rows, ranks, columns) for pivots in (16, 8)]
+    """The least and the most bytes that a rank sends: of 16 columns per step, and of 4."""
+    return [once(rows, columns) + columns / pivots * per_step(rows, ranks, columns) for pivots in (16, 4)]
 
 
 def measure_fits(bench):
@@ -94,7 +94,7 @@ def measure_fits(bench):
             bench.expect(content == expected, f"{rows} rows: the model of {ranks} ranks is another one")
             sent = sent_bytes(launch(bench, ranks, words)[0]["text"]) if ranks > 1 else None
             least, most = by_tables(rows, ranks, told["store_rank"])
-            bench.expect(not sent or .9 * least < sent < 1.1 * most,
+            bench.expect(not sent or least < sent < most,
                          f"{rows} rows, {ranks} ranks: {sent} bytes sent per rank, {least:.0f} to {most:.0f} expected")
             lines.append([rows, ranks, told["store_rank"], told["peak_memory_bytes"], sent, spent])
         (bench.folder / f"ranks{rows}.npy").unlink()
@@ -105,12 +105,14 @@ def measure_fits(bench):
 
 
 def measure_alone(bench):
-    """[processor seconds of one rank under the launcher over those without, each the least of some]"""
+    """[processor seconds of one rank without the launcher, and under it], each the least of runs in turn: how long the
+    system takes to hand out pages differs more from run to run than anything that is looked for here."""
     data = bench.data("alone", ring(2000 if bench.quick else 200000))
     words = ["fit", data, "-m", "kpca", "-k", rbf(RING_GAMMA), "-n", COMPONENTS, "--quiet"]
-    spent = {ranks: min(launch(bench, ranks, words)[1] for _ in range(1 if bench.quick else 5)) for ranks in (0, 1)}
-    bench.judge("processor time of one rank over that without a launcher", [spent[1] / spent[0]], AIM_ALONE)
-    return [spent[0], spent[1]]
+    rounds = [[launch(bench, ranks, words)[1] for ranks in (0, 1)] for _ in range(1 if bench.quick else 9)]
+    without, one = np.min(rounds, axis=0).tolist()
+    bench.judge("processor time of one rank over that without a launcher", [one / without], AIM_ALONE)
+    return [without, one]
 
 
 def at_once(bench, words):
