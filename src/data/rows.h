@@ -212,8 +212,10 @@ mercer_status mrc_targets_take(const mercer_targets *targets, const int64_t *whi
 mercer_status mrc_targets_check_signs(const mercer_targets *targets, const char *what,
                                       mercer_error *err);
 
-/* Fails where the largest modulus of targets has no square. */
-mercer_status mrc_targets_check_size(double size, mercer_error *err);
+/* The largest modulus of n x columns targets; ranks: of those of all ranks, unless NULL. Fails
+ * where that of a column has no square, though it is not zero: nothing could be learnt from it. */
+mercer_status mrc_targets_check_sizes(mercer_ctx *ranks, const double *values, int64_t n,
+                                      int64_t columns, double *largest, mercer_error *err);
 
 /* What the names of classes are: numbers, or words that do not stand for missing values; and the
  * first number that is not whole, borrowed, or NULL. */

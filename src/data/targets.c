@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Targets that do not come from a file: made from arrays, or scaled. */
+#include "base/comm.h"
 #include "base/number.h"
 #include "data/columns.h"
 #include "data/scale.h"
@@ -165,7 +166,7 @@ mercer_status mrc_targets_check_signs(const mercer_targets *targets, const char 
     return MERCER_OK;
 }
 
-mercer_status mrc_targets_check_size(double size, mercer_error *err)
+static mercer_status check_size(double size, mercer_error *err)
 {
     static const double MOST = 1e140; /* it has a square, and so has its inverse */
     if (size > 0 && (size > MOST || size < 1 / MOST))
@@ -174,6 +175,36 @@ mercer_status mrc_targets_check_size(double size, mercer_error *err)
                            "targets of about %.0e: their squares %s; scale them", size,
                            size > MOST ? "overflow" : "are too small for numbers");
     return MERCER_OK;
+}
+
+mercer_status mrc_targets_check_sizes(mercer_ctx *ranks, const double *values, int64_t n,
+                                      int64_t columns, double *largest, mercer_error *err)
+{
+    const int64_t parts = ranks ? mercer_ctx_ranks(ranks) : 1;
+    double *sizes = NULL, *all = NULL;
+    mercer_status rc = mrc_alloc(&sizes, columns, sizeof *sizes, err);
+    if (rc == MERCER_OK)
+        rc = mrc_alloc2(&all, parts, columns, sizeof *all, err);
+    if (ranks)
+        rc = mrc_comm_agree(ranks, rc, err);
+    if (rc != MERCER_OK)
+        goto out;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t c = 0; c < columns; c++)
+            sizes[c] = fmax(sizes[c], fabs(values[i * columns + c]));
+    *largest = 0;
+    if (ranks)
+        MRC_TRY(mrc_comm_collect(ranks, sizes, columns, all, err));
+    for (int64_t c = 0; c < columns; c++) {
+        for (int64_t p = 0; ranks && p < parts; p++)
+            sizes[c] = fmax(sizes[c], all[p * columns + c]);
+        MRC_TRY(check_size(sizes[c], err));
+        *largest = fmax(*largest, sizes[c]);
+    }
+out:
+    mrc_free(sizes);
+    mrc_free(all);
+    return rc;
 }
 
 void mercer_targets_free(mercer_targets *targets)

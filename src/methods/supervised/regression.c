@@ -63,7 +63,7 @@ mercer_status mrc_regression_targets(const mrc_problem *problem, mrc_regression 
 {
     const mercer_targets *targets = problem->targets;
     int64_t n = problem->rows->n;
-    double size = 0;
+    double size;
     mercer_status rc = MERCER_OK;
     if (!targets || targets->kind == MERCER_TARGET_NONE)
         MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "label target"),
@@ -75,11 +75,7 @@ mercer_status mrc_regression_targets(const mrc_problem *problem, mrc_regression 
     r->outputs = targets->columns;
     MRC_TRY(mrc_alloc2_raw(&r->targets, n, r->outputs, sizeof *r->targets, err));
     memcpy(r->targets, targets->values, (size_t)(n * r->outputs) * sizeof *r->targets);
-    for (int64_t i = 0; i < n * r->outputs; i++)
-        size = fmax(size, fabs(r->targets[i]));
-    if (problem->ranks)
-        MRC_TRY(mrc_comm_largest(problem->ranks, &size, err));
-    MRC_TRY(mrc_targets_check_size(size, err));
+    MRC_TRY(mrc_targets_check_sizes(problem->ranks, r->targets, n, r->outputs, &size, err));
 out:
     return rc;
 }

@@ -48,14 +48,6 @@ out:
     return rc;
 }
 
-static double largest_modulus(const double *y, int64_t count)
-{
-    double most = 0;
-    for (int64_t i = 0; i < count; i++)
-        most = fmax(most, fabs(y[i]));
-    return most;
-}
-
 static bool is_enough(const mrc_deflation *dual, const mrc_problem *problem, double explained)
 {
     return dual->count >= dual->most ||
@@ -134,7 +126,7 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
 {
     const mrc_span span = mrc_rows_span(ctx, problem->rows);
     int64_t n = span.total, outputs = 0, wanted = problem->components;
-    double *y = NULL, explained = 0;
+    double *y = NULL, explained = 0, size;
     mrc_gram *gram = NULL;
     mrc_deflation dual = {0};
     bool added = true;
@@ -143,10 +135,7 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
     MRC_TRY(mrc_deflation_targets(problem, method->raw_targets, &y, &outputs, err));
     if (method->balanced && problem->targets->kind == MERCER_TARGET_CLASSES)
         MRC_TRY(balance(ctx, &span, problem->targets, outputs, y, err));
-    double size = largest_modulus(y, span.n * outputs);
-    if (span.spread)
-        MRC_TRY(mrc_comm_largest(ctx, &size, err));
-    MRC_TRY(mrc_targets_check_size(size, err));
+    MRC_TRY(mrc_targets_check_sizes(span.spread ? ctx : NULL, y, span.n, outputs, &size, err));
     if (size == 0)
         MRC_FAIL(err, MERCER_ERR_DATA,
                  "the labels are the same for every row: there is nothing to learn from them");

@@ -580,13 +580,15 @@ static void test_kernel_median_of_multiples(void **state)
 {
     enum { N = 60, MOST = 100 };
     static const char *const scalings[] = {"unit", "rowstandard"};
+    static const char *const names[] = {"rbf", "exponential", "rq", "matern"};
+    static const double sizes[] = {1, 1e-100, 1e100, 1e-7, 1e9};
     static const int64_t columns[] = {2, 3, 7, 20, MOST};
     int64_t all[N];
     double x[N * MOST];
     (void)state;
     for (int64_t i = 0; i < N; i++)
         all[i] = i;
-    for (uint64_t seed = 1; seed <= 40; seed++) {
+    for (uint64_t seed = 1; seed <= 240; seed++) {
         const int64_t d = columns[seed % 5], others = 1 + (int64_t)(seed % 11);
         const bool unit = seed % 2, sparse = unit && seed % 4 == 1, multiples = seed % 3;
         mercer_ctx *ctx = new_ctx(1);
@@ -596,9 +598,9 @@ static void test_kernel_median_of_multiples(void **state)
         mrc_rng_seed(&rng, seed);
         for (int64_t i = 0; i < N; i++) {
             const int64_t as = !multiples || i == 0 ? -1 : i > N - others - 1 ? N - 1 : 0;
-            const double factor = exp(3 * mrc_rng_normal(&rng));
+            const double factor = exp(3 * mrc_rng_normal(&rng)), size = sizes[seed / 5 % 5];
             for (int64_t k = 0; k < d; k++)
-                x[i * d + k] = as == 0 ? factor * x[k] : mrc_rng_normal(&rng);
+                x[i * d + k] = as == 0 ? factor * x[k] : size * mrc_rng_normal(&rng);
             for (int64_t k = 0; as > 0 && k < d && i > N - others; k++)
                 x[i * d + k] = factor * x[(N - others) * d + k];
         }
@@ -609,9 +611,10 @@ static void test_kernel_median_of_multiples(void **state)
         mrc_scale_apply(&scale, x, N, d);
         const int64_t ends[] = {0, N - 1};
         const double plain = multiples ? plain_median(x, d, ends, 2) : plain_median(x, d, all, N);
-        const double found = median_width(scaled, "rbf", seed);
+        const double found = median_width(scaled, names[seed % 4], seed);
         if (!(fabs(found - plain) <= 1e-12 * plain))
-            fail_msg("seed %d: sigma=median is %g, not %g", (int)seed, found, plain);
+            fail_msg("seed %d: sigma=median of %s is %g, not %g", (int)seed, names[seed % 4], found,
+                     plain);
         mrc_scale_destroy(&scale);
         mercer_rows_free(scaled);
         mercer_rows_free(rows);

@@ -130,26 +130,33 @@ static void test_small_rests_are_learnt(void **state)
  * limit of its own. */
 static void test_small_outputs_are_learnt(void **state)
 {
-    const double sizes[] = {1e-6, 1e-10, 1e-13};
+    const double sizes[] = {1e-6, 1e-10, 1e-13, 1e-40, 1e-75}, units[] = {1, 1e-60, 1e100};
     (void)state;
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
-            for (int64_t n = 16; n <= 1024; n *= 4) {
-                struct trial t = {.method = ways[w].method,
-                                  .kernel = ways[w].kernel,
-                                  .n = n,
-                                  .outputs = 2,
-                                  .scale = 1,
-                                  .factor = 0.7};
-                double *y = new_doubles(n * 2);
-                for (int64_t i = 0; i < n; i++) {
-                    y[i * 2] = walsh(i, 1);
-                    y[i * 2 + 1] = sizes[s] * walsh(i, 4);
+            for (size_t u = 0; u < sizeof units / sizeof *units; u++)
+                for (int64_t n = 16; n <= 1024; n *= 4) {
+                    struct trial t = {.method = ways[w].method,
+                                      .kernel = ways[w].kernel,
+                                      .store = stores[(s + u + w) % 4],
+                                      .n = n,
+                                      .outputs = 2,
+                                      .scale = 1,
+                                      .factor = 0.7};
+                    double *y = new_doubles(n * 2);
+                    for (int64_t i = 0; i < n; i++) {
+                        y[i * 2] = units[u] * walsh(i, 1);
+                        y[i * 2 + 1] = units[u] * sizes[s] * walsh(i, 4);
+                    }
+                    if (sizes[s] > 1e-12 || strncmp(t.method, "cr", 2) != 0) {
+                        const int64_t found = count_features(&t, y, 2);
+                        if (found != 2)
+                            fail_msg("%s of %s, %lld rows, targets of %g and %g: %lld features",
+                                     t.method, t.kernel, (long long)n, units[u],
+                                     units[u] * sizes[s], (long long)found);
+                    }
+                    free(y);
                 }
-                if (sizes[s] > 1e-12 || strncmp(t.method, "cr", 2) != 0)
-                    assert_int_equal(count_features(&t, y, 2), 2);
-                free(y);
-            }
 }
 
 /* A column of the matrix explains itself. */
@@ -177,6 +184,47 @@ static void test_a_column_is_one_feature(void **state)
         }
 }
 
+/* A target whose squares are no numbers could only be ignored: it is refused, beside others, too.
+ */
+static void test_targets_without_squares(void **state)
+{
+    enum { N = 32, REFUSED = 5 };
+    static const char *const methods[] = {"pls", "kpls",  "cr:alpha=0.6",    "smc",         "sma",
+                                          "krr", "skpls", "rkopls:subset=9", "blf:loss=lad"};
+    static const double sizes[][2] = {{1, 1e-200}, {1e-141, 1}, {1, 1e145},  {1e-300, 1e-300},
+                                      {0, 1e-200}, {1e-50, 0},  {1, 1e-139}, {1e139, 1}};
+    (void)state;
+    for (size_t m = 0; m < sizeof methods / sizeof *methods; m++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            mercer_ctx *ctx = new_ctx(1);
+            mercer_fit_options options;
+            mercer_model *model = NULL;
+            mercer_targets *targets = NULL;
+            double x[N * COLUMNS], y[N * 2];
+            mercer_error why = {0};
+            for (int64_t i = 0; i < N; i++) {
+                for (int64_t c = 0; c < COLUMNS; c++)
+                    x[i * COLUMNS + c] = walsh(i, 1 << c) * pow(0.7, (double)c);
+                for (int64_t c = 0; c < 2; c++)
+                    y[i * 2 + c] = sizes[s][c] * walsh(i, 1 + 3 * c);
+            }
+            mercer_rows *rows = view(ctx, x, N, COLUMNS);
+            assert_ok(mercer_targets_new_values(y, N, 2, NULL, &targets, err));
+            mercer_fit_options_init(&options);
+            options.method = methods[m];
+            options.head = "none";
+            mercer_status rc = mercer_fit(ctx, &options, rows, targets, &model, NULL, &why);
+            assert_int_equal(rc, s < REFUSED ? MERCER_ERR_DATA : MERCER_OK);
+            if (s < REFUSED)
+                assert_non_null(strstr(why.text, s == 2 ? "1e+145: their squares overflow; scale"
+                                                        : "are too small for numbers; scale"));
+            mercer_model_free(model);
+            mercer_targets_free(targets);
+            mercer_rows_free(rows);
+            mercer_ctx_free(ctx);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +232,7 @@ int main(void)
         cmocka_unit_test(test_small_rests_are_learnt),
         cmocka_unit_test(test_small_outputs_are_learnt),
         cmocka_unit_test(test_a_column_is_one_feature),
+        cmocka_unit_test(test_targets_without_squares),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
