@@ -13,7 +13,7 @@ SURROUNDINGS = {name: value for name, value in os.environ.items()
                 if not re.match("OMPI_|PMI|PMIX_|SLURM_|COLUMNS|MPI_LOCAL", name)}
 SURROUNDINGS["OMP_NUM_THREADS"] = "1"
 
-SOON = 10  # seconds until all ranks have ended when one is gone: one or two, and more where the machine has other work
+SOON = 30  # seconds until all ranks have ended when one is gone: one or two, and more where the machine has other work
 
 LAUNCHER_OPTIONS = {"openmpi": ["-q", "--oversubscribe", "--allow-run-as-root"], "mpich": []}
 LAUNCHER_WORDS = {"openmpi": "Open MPI", "mpich": "HYDRA"}
