@@ -133,22 +133,33 @@ out:
     return rc;
 }
 
+/* Of how many of `parts` parts there are sums at a time. */
+static int64_t group_of(const mercer_ctx *ctx, int64_t parts, int64_t width, double room)
+{
+    static const double ENOUGH = 1 << 21; /* 16 MB: larger groups are not faster, unless there are
+                                             more threads than parts in one */
+    double cap = 4 * (double)ctx->threads * (double)width;
+    double group = room < ENOUGH || room < cap ? room : ENOUGH > cap ? ENOUGH : cap;
+    group = width > 0 ? group / (double)width : 1;
+    return group < 1 ? 1 : group < (double)parts ? (int64_t)group : parts;
+}
+
+double mrc_sum_bytes(const mercer_ctx *ctx, int64_t n, int64_t width, double room)
+{
+    return 8 * (double)width * (double)group_of(ctx, mrc_parts(n), width, room);
+}
+
 mercer_status mrc_sum_span(mercer_ctx *ctx, const mrc_span *span, int64_t width, double room,
                            double flops, double bound, mrc_part_body body, void *arg, double *out,
                            mercer_error *err)
 {
-    static const double ENOUGH = 1 << 21; /* 16 MB: larger groups are not faster, unless there are
-                                             more threads than parts in one */
     int64_t parts = mrc_parts(span->total), first, end;
-    double cap = 4 * (double)ctx->threads * (double)width;
-    double group = room < ENOUGH || room < cap ? room : ENOUGH > cap ? ENOUGH : cap;
-    group = width > 0 ? group / (double)width : 1;
     struct part_sums s = {
         .ctx = ctx, .span = *span, .width = width, .body = body, .arg = arg, .out = out};
     mercer_status rc = MERCER_OK;
     bool wide = bound > 0 && mrc_sum_is_wide(span, width);
     mrc_span_parts(ctx, span, &first, &end);
-    int64_t most = group < 1 ? 1 : group < (double)(end - first) ? (int64_t)group : end - first;
+    int64_t most = group_of(ctx, end - first, width, room);
     flops /= parts > 0 ? (double)parts : 1;
     if (parts == 0)
         memset(out, 0, (size_t)width * sizeof *out);

@@ -70,6 +70,8 @@ void mrc_span_parts(const mercer_ctx *ctx, const mrc_span *span, int64_t *first,
  * both for speed alone. After a cancellation, which is the status then, out is not defined; a body
  * that takes long looks for it itself. */
 typedef void (*mrc_part_body)(void *arg, int64_t first, int64_t end, double *sum, int worker);
+/* Bytes that the sums of parts take meanwhile. */
+double mrc_sum_bytes(const mercer_ctx *ctx, int64_t n, int64_t width, double room);
 mercer_status mrc_sum_parts(mercer_ctx *ctx, int64_t n, int64_t width, double room, double flops,
                             mrc_part_body body, void *arg, double *out, mercer_error *err);
 /* The same over all rows of a span, each rank having those of its own: body counts rows from the

@@ -7,6 +7,7 @@
  * where it pays, the dense matrix where it fits the budget, the stream. */
 #include "base/bytes.h"
 #include "base/running.h"
+#include "base/strips.h"
 #include "gram/factor.h"
 #include "gram/rows.h"
 #include "gram/tiled.h"
@@ -432,8 +433,15 @@ mercer_status mrc_store_forecast(const mrc_gram *sample, const mercer_rows *rows
     mercer_status rc = choose(&plan, &g, request, out->reason, sizeof out->reason, err);
     if (rc != MERCER_OK)
         return rc;
-    /* A factor grows in steps, and is held twice while it does. */
-    double factor = plan.factored ? 8 * rank * (1.5 * (double)n + 8 * rank) : 0;
+    /* Of a factor those columns are in memory that were reached. Then its inner products, and what
+     * the sums of their parts and an eigenproblem take. */
+    double factor = 0;
+    if (plan.factored) {
+        factor = 8 * rank * ((double)n + 4 * rank) +
+                 mrc_sum_bytes(g.ctx, n, (int64_t)(rank * rank), (double)n * rank / 2);
+        if (mrc_kernel_is_linear(g.kernel)) /* there once, as points and as factor */
+            factor -= 8 * (double)n * rank;
+    }
     double half = (double)n * (double)n / 2;
     bool implicit = g.store == &mrc_store_implicit;
     out->store = g.store;
@@ -446,8 +454,11 @@ mercer_status mrc_store_forecast(const mrc_gram *sample, const mercer_rows *rows
     out->linear = implicit || plan.factored || out->across > 0;
     out->rank = plan.factored ? (int64_t)rank : 0;
     double solver = (double)plan.solver, wants = 8 * (double)n * (double)request->solver_wants;
+    double dear = 8 * (double)n * (double)request->solver_wants_dear;
     if (solver < wants && wants < (double)plan.room)
         solver = wants;
+    if (out->again > 0)
+        solver = fmax(solver, fmin(dear, (double)plan.room));
     out->bytes = (double)plan.common + factor + (plan.factored ? 0 : solver) +
                  (g.store == &mrc_store_dense ? (double)plan.dense : 0);
     if (out->across > 0)

@@ -46,6 +46,7 @@ typedef struct mrc_gram_request {
     int64_t work_columns;   /* n-vectors of double the method itself will hold, for the forecast */
     int64_t solver_columns; /* and those of an iterative solver, which a low-rank store needs not */
     int64_t solver_wants;   /* more of them, if there is room; for the forecast alone */
+    int64_t solver_wants_dear; /* the same where passes are dear, as with a stream */
 } mrc_gram_request;
 
 typedef struct mrc_gram mrc_gram;
@@ -166,6 +167,8 @@ double mrc_rank_floor(int64_t n, double rounding, double left_out);
  * floor. */
 int64_t mrc_wanted_pairs(const double *values, int64_t available, double floor, int64_t count,
                          double share, double trace);
+/* What it takes with a store whose passes are dear, on rows of so many entries. */
+int64_t mrc_spectrum_wants_dear(int64_t n, int64_t count, double entries);
 /* The least number of n-vectors the eigen-solver holds for `count` pairs, for work_columns. */
 int64_t mrc_spectrum_columns(int64_t n, int64_t count);
 /* Whether all of the spectrum of n rows costs less than that many pairs; 0: a share. */

@@ -414,13 +414,28 @@ static bool keeps_images(const mrc_gram *g)
  * + 20 flops on each, and 4 on its products with a vector. With twice the width there are about .72
  * times as many passes (13 instead of 18 with 10,000 x 784 images), which is less work in all when
  * .28 (2 d + 20) > 1.76 block; twice that is asked for, since the basis is longer, too. */
+static bool is_width_worth(double entries, int64_t block)
+{
+    return 2 * entries + 20 > 12 * (double)block;
+}
+
 static bool passes_are_dear(const mrc_gram *g, int64_t block)
 {
     if (g->store != &mrc_store_stream)
         return false;
-    double entries = g->rows->csr.start ? (double)mercer_rows_entries(g->rows) / (double)g->n
-                                        : (double)g->rows->d;
-    return 2 * entries + 20 > 12 * (double)block;
+    return is_width_worth(g->rows->csr.start ? (double)mercer_rows_entries(g->rows) / (double)g->n
+                                             : (double)g->rows->d,
+                          block);
+}
+
+int64_t mrc_spectrum_wants_dear(int64_t n, int64_t count, double entries)
+{
+    count = count > 0 ? count : 4 * SHARE_START;
+    int64_t block = krylov_block(count);
+    if (is_width_worth(entries, block))
+        block *= 2;
+    const int64_t columns = 2 * count + 12 * block;
+    return 2 * (columns < n / 2 ? columns : n / 2) + krylov_extra(block); /* basis and images */
 }
 
 /* Basis columns the memory budget allows, beside the store. */

@@ -527,6 +527,7 @@ static mercer_status add_up(const struct forecast *f, const mrc_request *r, bool
         snprintf(out->store, sizeof out->store, "%s", outlook.store->name);
         snprintf(out->store_reason, sizeof out->store_reason, "%s", outlook.reason);
         out->store_rank = outlook.rank;
+        outlook.bytes += work.beside;
         out->memory_bytes = outlook.bytes < 4e18 ? (int64_t)outlook.bytes : INT64_MAX / 2;
     }
     if (f->scaled) /* a copy of the rows */

@@ -64,6 +64,7 @@ typedef struct mrc_work {
     double order;             /* of an eigenproblem besides */
     double points;            /* rows that the features of the model are made of */
     double bytes;             /* held instead of an operator; 0: an operator is */
+    double beside;            /* bytes held besides, which no budget asks for */
     double spread;            /* factor by which the time may be longer or shorter; 0: the usual */
 } mrc_work;
 

@@ -57,8 +57,7 @@ static void greedy_work(const mercer_ctx *ctx, const void *params, const mrc_pro
 {
     const struct greedy_params *p = params;
     mrc_subset_choice choice = choice_of(p);
-    (void)ctx;
-    mrc_subset_work(problem, n, &choice, work);
+    mrc_subset_work(ctx, problem, n, &choice, work);
 }
 
 const mrc_method mrc_method_greedy = {

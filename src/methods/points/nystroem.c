@@ -281,8 +281,7 @@ static void nystroem_work(const mercer_ctx *ctx, const void *params, const mrc_p
 {
     const struct nystroem_params *p = params;
     mrc_subset_choice choice = choice_of(p);
-    (void)ctx;
-    mrc_subset_work(problem, n, &choice, work);
+    mrc_subset_work(ctx, problem, n, &choice, work);
     if (p->sampling == KMEANS) /* distances of all rows from all centres, again and again */
         work->flops += 4 * STEPS * (double)n * work->points * (double)problem->rows->d;
 }

@@ -69,8 +69,7 @@ static void rkpca_work(const mercer_ctx *ctx, const void *params, const mrc_prob
 {
     const struct rkpca_params *p = params;
     mrc_subset_choice choice = choice_of(p);
-    (void)ctx;
-    mrc_subset_work(problem, n, &choice, work);
+    mrc_subset_work(ctx, problem, n, &choice, work);
     if (p->criterion == 1) { /* the leading pairs of what is selected so far, for each row */
         work->flops *= 4;
         work->spread = 3;

@@ -16,6 +16,7 @@
 
 #include "base/order.h"
 #include "base/running.h"
+#include "base/strips.h"
 #include "base/sweep.h"
 #include "gram/factor.h"
 #include "linalg/linalg.h"
@@ -800,8 +801,8 @@ static mrc_gram_request request_of(const mrc_problem *problem, const mrc_subset_
         .work_columns = (choice->rule.rescore || choice->many_passes ? 2 : 1) * *expected + 12};
 }
 
-void mrc_subset_work(const mrc_problem *problem, int64_t n, mrc_subset_choice *choice,
-                     mrc_work *work)
+void mrc_subset_work(const mercer_ctx *ctx, const mrc_problem *problem, int64_t n,
+                     mrc_subset_choice *choice, mrc_work *work)
 {
     int64_t expected;
     set_limits(problem, n, choice);
@@ -820,6 +821,8 @@ void mrc_subset_work(const mrc_problem *problem, int64_t n, mrc_subset_choice *c
     work->reads += choice->choose && !blocks ? (double)n * m * (m / 2 + entries) : 0;
     work->flops += (blocks ? 4 : 2) * (double)n * m * m;
     work->order = m;
+    /* The scatter, the sums of its parts, points, basis and what eigenproblems take. */
+    work->beside = mrc_sum_bytes(ctx, n, (int64_t)(m * m), (double)n * m / 2) + 5 * 8 * m * m;
 }
 
 mercer_status mrc_subset_frame(mercer_ctx *ctx, const mrc_problem *problem,

@@ -65,8 +65,8 @@ mercer_status mrc_subset_check_center(const struct mrc_request *request, mercer_
 mercer_status mrc_subset_check_store(const struct mrc_request *request, mercer_error *err);
 
 /* What that takes for n rows; see mrc_method. */
-void mrc_subset_work(const mrc_problem *problem, int64_t n, mrc_subset_choice *choice,
-                     mrc_work *work);
+void mrc_subset_work(const mercer_ctx *ctx, const mrc_problem *problem, int64_t n,
+                     mrc_subset_choice *choice, mrc_work *work);
 
 /* The schema line of `points`. */
 #define MRC_POINTS(type)                                                                           \

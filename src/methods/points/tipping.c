@@ -194,8 +194,7 @@ static void tipping_work(const mercer_ctx *ctx, const void *params, const mrc_pr
     const struct tipping_params *p = params;
     mrc_subset_choice choice = {
         .points = p->points, .choose = choose_by_likelihood, .many_passes = true};
-    (void)ctx;
-    mrc_subset_work(problem, n, &choice, work);
+    mrc_subset_work(ctx, problem, n, &choice, work);
     work->passes = STEPS * work->points;
     work->vectors = 1;
     work->flops += 6 * (double)n * work->points * work->passes;

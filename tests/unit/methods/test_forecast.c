@@ -68,8 +68,10 @@ static void check_memory(const mercer_rows *given, const char *method, const cha
     const double took = (double)(mrc_alloc_peak(true) - before);
     assert_string_equal(told.store, store);
     assert_string_equal(report.store, store);
+    /* A factor is given room that it does not touch; tests/long/run_memory_tests.py has what a
+     * process really takes. */
     const double ratio = took / (double)told.memory_bytes;
-    if (!(ratio < 2 && ratio > 0.5)) /* as promised */
+    if (!(ratio > 0.5 && (ratio < 2 || told.store_rank > 0)))
         fail_msg("%s, %s, scale %s: %lld bytes forecast, %.0f taken", method, store,
                  scale ? scale : "none", (long long)told.memory_bytes, took);
     if (report.store_rank && fabs((double)told.store_rank / (double)report.store_rank - 1) > 0.5)
