@@ -109,8 +109,9 @@ class Run:
         """A launcher: when a rank is gone that has not met the others, these are ended; False: some had to be killed."""
         asked = None
         while any(process.poll() is None for process in ranks):
-            ended = self.shared(name)[4:]
-            gone = any(process.poll() is not None and not ended[r] for r, process in enumerate(ranks))
+            left = [process.poll() is not None for process in ranks]
+            ended = self.shared(name)[4:]  # read after that: who has left has said by now that it met the others
+            gone = any(left[r] and not ended[r] for r in range(RANKS))
             if gone and asked is None:
                 asked = time.monotonic()
                 for process in ranks:
