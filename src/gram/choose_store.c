@@ -58,6 +58,7 @@ struct plan {
     const mrc_gram_request *request;
     int64_t budget, common, dense, room; /* bytes; room: left for a store and its solver */
     int64_t solver;                      /* of an iterative solver */
+    double of_points;                    /* bytes of prepared rows and tiles */
     double matrix, full;                 /* bytes as people count them; full: n x n */
     mrc_bytes budget_text;
     char why[128];      /* why a low-rank factor was not used */
@@ -87,8 +88,8 @@ static void plan_init(struct plan *p, const mrc_gram *g, int64_t rows,
     p->request = request;
     p->budget = mercer_ctx_memory(g->ctx);
     /* Points (copied or transposed), diagonals and means, the method's own vectors, scratch. */
-    double common =
-        8 * n * (prepared + 4 + (double)request->work_columns) + (double)mrc_tiled_scratch_bytes(g);
+    p->of_points = 8 * n * prepared + (double)mrc_tiled_scratch_bytes(g);
+    double common = p->of_points + 8 * n * (4 + (double)request->work_columns);
     p->common = common < 9e18 ? (int64_t)common : INT64_MAX;
     p->dense = mrc_dense_bytes(rows, request->single);
     p->room = p->budget > p->common ? p->budget - p->common : 0;
@@ -453,14 +454,15 @@ mercer_status mrc_store_forecast(const mrc_gram *sample, const mercer_rows *rows
     out->across = g.store == &mrc_store_rows ? rows->d : 0;
     out->linear = implicit || plan.factored || out->across > 0;
     out->rank = plan.factored ? (int64_t)rank : 0;
-    double solver = (double)plan.solver, wants = 8 * (double)n * (double)request->solver_wants;
-    double dear = 8 * (double)n * (double)request->solver_wants_dear;
-    if (solver < wants && wants < (double)plan.room)
-        solver = wants;
-    if (out->again > 0)
-        solver = fmax(solver, fmin(dear, (double)plan.room));
-    out->bytes = (double)plan.common + factor + (plan.factored ? 0 : solver) +
-                 (g.store == &mrc_store_dense ? (double)plan.dense : 0);
+    double dense = g.store == &mrc_store_dense ? (double)plan.dense : 0, solver = 0;
+    if (request->solver_columns > 0 && !plan.factored) {
+        double room = (double)plan.budget - (double)plan.common - dense;
+        solver = 8 * (double)n * (double)mrc_spectrum_takes(&g, n, request->solver_pairs);
+        solver = fmax(fmin(solver, room), (double)plan.solver);
+    }
+    out->bytes = (double)plan.common + factor + solver + dense;
+    if (implicit) /* products go through the rows as they are */
+        out->bytes -= plan.of_points;
     if (out->across > 0)
         out->bytes += 8 * (double)mrc_rows_store_doubles(n, rows->d, request->vectors);
     if (out->across > 0 && rows->d < n && mrc_rows_store_squares_pay(n, rows->d, request))

@@ -45,8 +45,7 @@ typedef struct mrc_gram_request {
                              * linear kernel may be spread over ranks */
     int64_t work_columns;   /* n-vectors of double the method itself will hold, for the forecast */
     int64_t solver_columns; /* and those of an iterative solver, which a low-rank store needs not */
-    int64_t solver_wants;   /* more of them, if there is room; for the forecast alone */
-    int64_t solver_wants_dear; /* the same where passes are dear, as with a stream */
+    int64_t solver_pairs;   /* eigenpairs that it looks for, 0: a share; for the forecast alone */
 } mrc_gram_request;
 
 typedef struct mrc_gram mrc_gram;
@@ -167,14 +166,12 @@ double mrc_rank_floor(int64_t n, double rounding, double left_out);
  * floor. */
 int64_t mrc_wanted_pairs(const double *values, int64_t available, double floor, int64_t count,
                          double share, double trace);
-/* What it takes with a store whose passes are dear, on rows of so many entries. */
-int64_t mrc_spectrum_wants_dear(int64_t n, int64_t count, double entries);
 /* The least number of n-vectors the eigen-solver holds for `count` pairs, for work_columns. */
 int64_t mrc_spectrum_columns(int64_t n, int64_t count);
 /* Whether all of the spectrum of n rows costs less than that many pairs; 0: a share. */
 bool mrc_spectrum_is_full(int64_t n, int64_t count);
-/* The n-vectors it holds then, where the budget allows it; 0: it does not cost less. */
-int64_t mrc_spectrum_wants(int64_t n, int64_t count);
+/* The n-vectors that it holds on n rows like those of g, with its store, where memory allows it. */
+int64_t mrc_spectrum_takes(const mrc_gram *g, int64_t n, int64_t count);
 /* How many products it takes, of how many vectors, where it asks for nothing else; 0: it asks for
  * the matrix, or nobody knows. count = 0: a share. */
 double mrc_spectrum_passes(int64_t n, int64_t count);

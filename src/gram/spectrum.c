@@ -78,11 +78,6 @@ bool mrc_spectrum_is_full(int64_t n, int64_t count)
     return 4.0 / 3 * rows * rows < passes * block * (PRODUCT * rows + BASIS * columns);
 }
 
-int64_t mrc_spectrum_wants(int64_t n, int64_t count)
-{
-    return mrc_spectrum_is_full(n, count) ? n + 2 * count : 0;
-}
-
 int64_t mrc_spectrum_columns(int64_t n, int64_t count)
 {
     count = count > 0 ? count : SHARE_START;
@@ -414,28 +409,35 @@ static bool keeps_images(const mrc_gram *g)
  * + 20 flops on each, and 4 on its products with a vector. With twice the width there are about .72
  * times as many passes (13 instead of 18 with 10,000 x 784 images), which is less work in all when
  * .28 (2 d + 20) > 1.76 block; twice that is asked for, since the basis is longer, too. */
-static bool is_width_worth(double entries, int64_t block)
-{
-    return 2 * entries + 20 > 12 * (double)block;
-}
-
 static bool passes_are_dear(const mrc_gram *g, int64_t block)
 {
     if (g->store != &mrc_store_stream)
         return false;
-    return is_width_worth(g->rows->csr.start ? (double)mercer_rows_entries(g->rows) / (double)g->n
-                                             : (double)g->rows->d,
-                          block);
+    double entries = g->rows->csr.start ? (double)mercer_rows_entries(g->rows) / (double)g->rows->n
+                                        : (double)g->rows->d;
+    return 2 * entries + 20 > 12 * (double)block;
 }
 
-int64_t mrc_spectrum_wants_dear(int64_t n, int64_t count, double entries)
+/* More than this many columns only lengthen the orthogonalisation. */
+static int64_t enough_columns(const mrc_gram *g, int64_t count, int64_t block)
 {
-    count = count > 0 ? count : 4 * SHARE_START;
-    int64_t block = krylov_block(count);
-    if (is_width_worth(entries, block))
+    if (!keeps_images(g)) /* the basis would take more than the rows */
+        return count + 5 * block;
+    return 2 * count + 12 * block;
+}
+
+int64_t mrc_spectrum_takes(const mrc_gram *g, int64_t n, int64_t count)
+{
+    if (n <= SMALL_MATRIX)
+        return mrc_spectrum_columns(n, count);
+    if (mrc_spectrum_is_full(n, count))
+        return n + 2 * count;
+    int64_t expected = count > 0 ? count : SHARE_START, block = krylov_block(expected);
+    if (passes_are_dear(g, block))
         block *= 2;
-    const int64_t columns = 2 * count + 12 * block;
-    return 2 * (columns < n / 2 ? columns : n / 2) + krylov_extra(block); /* basis and images */
+    int64_t columns = enough_columns(g, count > 0 ? count : 4 * SHARE_START, block);
+    columns = columns < n / 2 ? columns : n / 2;
+    return (keeps_images(g) ? 2 : 1) * columns + krylov_extra(block);
 }
 
 /* Basis columns the memory budget allows, beside the store. */
@@ -456,10 +458,7 @@ static mercer_status krylov_columns(const mrc_gram *g, int64_t count, int64_t bl
                                     mercer_error *err)
 {
     double most = (double)g->span.total / 2, lacking;
-    /* More than this many columns only lengthen the orthogonalisation. */
-    double enough = (double)(2 * count + 12 * block);
-    if (!keeps_images(g)) /* the basis would take more than the rows */
-        enough = (double)(count + 5 * block);
+    double enough = (double)enough_columns(g, count, block);
     double columns = fmin(fmin(krylov_room(g, count, block), most), enough);
     double least = fmin((double)krylov_least(count, block), most);
     mercer_status rc = MERCER_OK;

@@ -58,7 +58,8 @@ static mercer_status choose_noise(mercer_ctx *ctx, const mrc_problem *problem, d
 {
     int64_t n = problem->rows->n, l = problem->components;
     mrc_gram_request request = {.centered = problem->center != MRC_CENTER_NONE,
-                                .solver_columns = mrc_spectrum_columns(n, l + 1)};
+                                .solver_columns = mrc_spectrum_columns(n, l + 1),
+                                .solver_pairs = l + 1};
     mrc_gram *gram = NULL;
     mrc_spectrum s = {0};
     mercer_status rc = MERCER_OK;

@@ -169,7 +169,6 @@ static mrc_gram_request request_of(const mercer_ctx *ctx, const mrc_problem *pro
     if (!mrc_kernel_is_precomputed(problem->kernel) && (sparse || rows->n > 0))
         z = sparse ? (double)entries * ENTRY / (double)all / 8
                    : mrc_rows_bytes(rows) / (double)rows->n / 8;
-    const double each = (double)entries / (double)all;
     if (!problem->own_rows)
         z -= mrc_points_row_size_of(ctx, problem->kernel, rows, sparse ? all : rows->n, entries);
     return (mrc_gram_request){.centered = problem->center != MRC_CENTER_NONE,
@@ -177,8 +176,7 @@ static mrc_gram_request request_of(const mercer_ctx *ctx, const mrc_problem *pro
                               .vectors = mrc_spectrum_block(wanted),
                               .work_columns = 3 * wanted + (z > 0 ? (int64_t)z : 0),
                               .solver_columns = mrc_spectrum_columns(n, wanted),
-                              .solver_wants = mrc_spectrum_wants(n, wanted),
-                              .solver_wants_dear = mrc_spectrum_wants_dear(n, wanted, each)};
+                              .solver_pairs = wanted};
 }
 
 void mrc_spectral_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem,
