@@ -133,7 +133,7 @@ out:
     return rc;
 }
 
-/* Of how many of `parts` parts there are sums at a time. */
+/* How many of `parts` parts have sums at a time. */
 static int64_t group_of(const mercer_ctx *ctx, int64_t parts, int64_t width, double room)
 {
     static const double ENOUGH = 1 << 21; /* 16 MB: larger groups are not faster, unless there are

@@ -434,8 +434,8 @@ mercer_status mrc_store_forecast(const mrc_gram *sample, const mercer_rows *rows
     mercer_status rc = choose(&plan, &g, request, out->reason, sizeof out->reason, err);
     if (rc != MERCER_OK)
         return rc;
-    /* Of a factor those columns are in memory that were reached. Then its inner products, and what
-     * the sums of their parts and an eigenproblem take. */
+    /* Columns of a factor are in memory once they are reached. Then come its inner products, the
+     * sums of their parts, and an eigenproblem. */
     double factor = 0;
     if (plan.factored) {
         factor = 8 * rank * ((double)n + 4 * rank) +
