@@ -184,8 +184,7 @@ static void test_a_column_is_one_feature(void **state)
         }
 }
 
-/* A target whose squares underflow could only be ignored: it is refused, beside others, too.
- */
+/* A target whose squares underflow could only be ignored: it is refused, beside others, too. */
 static void test_targets_without_squares(void **state)
 {
     enum { N = 32, REFUSED = 5 };
