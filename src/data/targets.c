@@ -180,10 +180,10 @@ static mercer_status check_size(double size, mercer_error *err)
 mercer_status mrc_targets_check_sizes(mercer_ctx *ranks, const double *values, int64_t n,
                                       int64_t columns, double *largest, mercer_error *err)
 {
-    const int64_t parts = ranks ? mercer_ctx_ranks(ranks) : 1;
-    double *sizes = NULL, *all = NULL;
+    const int64_t parts = ranks ? mercer_ctx_ranks(ranks) : 0;
+    double *sizes = NULL, *all = NULL; /* all: those of each rank */
     mercer_status rc = mrc_alloc(&sizes, columns, sizeof *sizes, err);
-    if (rc == MERCER_OK)
+    if (rc == MERCER_OK && ranks)
         rc = mrc_alloc2(&all, parts, columns, sizeof *all, err);
     if (ranks)
         rc = mrc_comm_agree(ranks, rc, err);
@@ -196,7 +196,7 @@ mercer_status mrc_targets_check_sizes(mercer_ctx *ranks, const double *values, i
     if (ranks)
         MRC_TRY(mrc_comm_collect(ranks, sizes, columns, all, err));
     for (int64_t c = 0; c < columns; c++) {
-        for (int64_t p = 0; ranks && p < parts; p++)
+        for (int64_t p = 0; all && p < parts; p++)
             sizes[c] = fmax(sizes[c], all[p * columns + c]);
         MRC_TRY(check_size(sizes[c], err));
         *largest = fmax(*largest, sizes[c]);
