@@ -16,7 +16,7 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from harness import check, close, scratch  # noqa: E402
 
-PROGRAM = sys.argv[1]
+PROGRAM = pathlib.Path(sys.argv[1]).resolve()
 ROWS = 4000
 
 
